@@ -14,22 +14,21 @@ export const stdio = {
   err: (line: string) => void process.stderr.write(`${line}\n`),
 };
 
-export function createLogger(
-  format: (typeof LOG_FORMATS)[number],
-  clock: Clock,
-  { out, err } = stdio,
-) {
-  /** `text` is the pretty line without its time. */
+export function createLogger(format: (typeof LOG_FORMATS)[number], clock: Clock, console = stdio) {
+  /** `lines` are the pretty line without its time, and the lines of a stack. */
   function write(
-    to: typeof out,
+    to: keyof typeof stdio,
     color: "reset" | "red" | "yellow",
     entry: object,
-    text: string,
+    ...lines: string[]
   ): void {
     const at = toIso(clock.now());
-    if (format === "json") to(escapeControl(JSON.stringify({ at, ...entry })));
-    if (format === "pretty")
-      to(`${styleText("dim", at.slice(11, 23))} ${styleText(color, escapeControl(text))}`);
+    if (format === "json") console[to](escapeControl(JSON.stringify({ at, ...entry })));
+    if (format !== "pretty") return;
+    // One of the two may be a terminal, and the other a file.
+    const stream = process[`std${to}`];
+    const text = styleText(color, lines.map(escapeControl).join(STACK_LINE), { stream });
+    console[to](`${styleText("dim", at.slice(11, 23), { stream })} ${text}`);
   }
 
   return {
@@ -43,8 +42,8 @@ export function createLogger(
         const { status } = response;
         const duration_ms = monotonicNow() - startedAt;
         write(
-          out,
-          colorFor(status),
+          "out",
+          status && status < 400 ? "reset" : "red",
           { event: "request", id, method, path, status, duration_ms },
           `${method} ${path} ${status} ${duration_ms.toFixed(1)} ms ${id}`,
         );
@@ -59,34 +58,34 @@ export function createLogger(
       const outcome = String(response_status ?? error);
       const detail = error_detail === null ? "" : `: ${error_detail}`;
       write(
-        out,
-        colorFor(outcome),
+        "out",
+        error === null ? "reset" : "red",
         { event: "delivery", id, type, url, outcome, duration_ms, attempt, error_detail },
         `${type} -> ${url} ${outcome} ${duration_ms} ms, attempt ${attempt}${detail}`,
       );
     },
 
     warn: (message: string): void =>
-      write(err, "yellow", { event: "warning", message }, `warning ${message}`),
+      write("err", "yellow", { event: "warning", message }, `warning ${message}`),
 
     /** Logs the stack, except when the storage is unavailable: then every request fails in the same way. */
     error(thrown: unknown, during: string): void {
       const isOutage = isStoreError(thrown, "StorageUnavailable");
       // A test runner's error may come from another realm, so it is no instance of this realm's Error.
       const error = String((!isOutage && Object(thrown).stack) || thrown);
-      write(err, "red", { event: "error", during, error }, `error ${during}: ${error}`);
+      const [text, ...stack] = error.split(STACK_LINE);
+      write("err", "red", { event: "error", during, error }, `error ${during}: ${text}`, ...stack);
     },
   };
 }
 
-/** Lines about a failure are red; `outcome` is a status, or the reason why there is none. */
-const colorFor = (outcome: unknown) => (Number(outcome) < 400 ? "reset" : "red");
+const STACK_LINE = "\n    at ";
 
 /**
  * Escapes control and format characters as in JSON. A terminal obeys them, and text after a line break could pass for a
- * log line. Indented stack lines stay lines.
+ * log line.
  */
 export const escapeControl = (text: string): string =>
-  text.replace(/(?!\n {4}at )[\p{Cc}\p{Cf}]/gu, (character) =>
+  text.replace(/[\p{Cc}\p{Cf}]/gu, (character) =>
     character.replace(/./gs, (unit) => `\\u${unit.charCodeAt(0).toString(16).padStart(4, "0")}`),
   );

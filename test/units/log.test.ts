@@ -25,7 +25,7 @@ async function lines(form: (typeof LOG_FORMATS)[number]) {
   };
   const log = createLogger(form, new AdjustableClock(Date.UTC(2026, 0, 1, 10)), console);
   const request = { id: "req_1", method: "GET", path: HOSTILE } as HttpRequest;
-  assert.equal((await log.wrap(async () => emptyResponse(200))(request)).status, 200);
+  assert.equal((await log.wrap(async () => emptyResponse(0))(request)).status, 0);
   const [line] = out;
   if (line) out[0] = line.replace(DURATION, (text) => (text.endsWith("ms") ? "1.5 ms" : "1.5"));
   log.warn(HOSTILE);
@@ -48,8 +48,8 @@ async function lines(form: (typeof LOG_FORMATS)[number]) {
     retryAt: null,
   } as const;
   for (const outcome of [
-    { duration_ms: 17, response_status: null, error: "tls", error_detail: HOSTILE },
-    { duration_ms: 5, response_status: 200, error: null, error_detail: null },
+    { duration_ms: 17, response_status: 302, error: "status", error_detail: HOSTILE },
+    { duration_ms: 5, response_status: 200, error: null, error_detail: "\n    at " },
   ] as const)
     log.delivery({ ...result, attempt: { ...attempt, ...outcome } });
   return [...out, ...err];
@@ -57,10 +57,15 @@ async function lines(form: (typeof LOG_FORMATS)[number]) {
 
 test("log: control characters from other parties are escaped, and the lines of a stack trace stay lines", async () => {
   const at = "10:00:00.000";
-  assert.deepEqual((await lines("pretty")).map(stripVTControlCharacters), [
-    `${at} GET ${ESCAPED} 200 1.5 ms req_1`,
-    `${at} app.created -> http://localhost/${ESCAPED} tls 17 ms, attempt 2: ${ESCAPED}`,
-    `${at} app.created -> http://localhost/${ESCAPED} 200 5 ms, attempt 2`,
+  // Only stdout is a terminal.
+  delete process.env.FORCE_COLOR;
+  process.stdout.isTTY = true;
+  process.stderr.isTTY = false;
+  const shown = (line: string) => stripVTControlCharacters(line.replace("\u001b[31m", "RED "));
+  assert.deepEqual((await lines("pretty")).map(shown), [
+    `${at} RED GET ${ESCAPED} 0 1.5 ms req_1`,
+    `${at} RED app.created -> http://localhost/${ESCAPED} 302 17 ms, attempt 2: ${ESCAPED}`,
+    `${at} app.created -> http://localhost/${ESCAPED} 200 5 ms, attempt 2: \\u000a    at `,
     `${at} warning ${ESCAPED}`,
     `${at} error ${ESCAPED}: Error: ${ESCAPED}\n    at one\n    at two`,
     `${at} error text: ${ESCAPED}`,
@@ -80,11 +85,11 @@ test("log: in JSON format each line is one object with the original text in prin
       id: "req_1",
       method: "GET",
       path: HOSTILE,
-      status: 200,
+      status: 0,
       duration_ms: 1.5,
     },
-    { at, event: "delivery", ...sent, outcome: "tls", duration_ms: 17, error_detail: HOSTILE },
-    { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: null },
+    { at, event: "delivery", ...sent, outcome: "302", duration_ms: 17, error_detail: HOSTILE },
+    { at, event: "delivery", ...sent, outcome: "200", duration_ms: 5, error_detail: "\n    at " },
     { at, event: "warning", message: HOSTILE },
     { at, event: "error", during: HOSTILE, error: `Error: ${HOSTILE}\n    at one\n    at two` },
     { at, event: "error", during: "text", error: HOSTILE },
