@@ -203,10 +203,9 @@ export const serverOptions = object(SETTINGS, findConflicts);
 export type ReceiverAnswer = number | "hang";
 
 function toAnswers(value: unknown): readonly ReceiverAnswer[] | undefined {
-  const toAnswer = (text: string): ReceiverAnswer => (text === "hang" ? text : Number(text));
-  const answers = String(value).split(",").map(toAnswer);
-  return answers.every((answer) => answer === "hang" || (answer >= 200 && answer <= 599))
-    ? answers
+  const answers = String(value).split(",");
+  return answers.every((answer) => /^(hang|[2-5]\d\d)$/.test(answer))
+    ? answers.map((answer) => (answer === "hang" ? answer : Number(answer)))
     : undefined;
 }
 

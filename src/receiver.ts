@@ -18,7 +18,7 @@ export interface ReceiverOptions {
   readonly port?: number;
   /** The address to listen on; default 127.0.0.1. */
   readonly host?: string;
-  /** Called for every delivery, including those with an invalid signature. */
+  /** Called for every delivery after its response, including those with an invalid signature. */
   readonly onRequest?: (request: SeenRequest) => void;
 }
 
@@ -73,18 +73,20 @@ export async function startReceiver(options: ReceiverOptions) {
   }
 
   const server = createServer(async (request, response) => {
-    let answer: ReceiverAnswer;
-    let reason = "";
+    let seen: SeenRequest | undefined;
     try {
-      const seen = handleDelivery(request.headers, await buffer(request));
-      options.onRequest?.(seen);
-      answer = seen.answer;
-      if (seen.result === "bad signature")
-        reason = "The signature does not match the secret that this receiver was started with.";
+      seen = handleDelivery(request.headers, await buffer(request));
     } catch {
-      answer = 400; // the connection broke, or a signed body is not an event
+      // the connection broke, or a signed body is not an event
     }
+    const { answer = 400, result } = seen ?? {};
+    const reason =
+      result === "bad signature"
+        ? "The signature does not match the secret that this receiver was started with."
+        : "";
     if (answer !== "hang") response.writeHead(answer).end(reason);
+    // Last, so that its exception is neither swallowed nor changes the response.
+    if (seen) options.onRequest?.(seen);
   });
   server.listen({ port, host });
   await once(server, "listening");

@@ -1,6 +1,7 @@
 // The tools for receivers: signatures, and the receiver, called as a sender calls it. The tests in
 // test/embedding rely on the receiver to verify signatures and to list each event once.
 import assert from "node:assert/strict";
+import { once } from "node:events";
 import { test } from "node:test";
 import { standardSignature, verifySignature } from "../../src/lib/signature.ts";
 import type { ReceiverAnswer } from "../../src/options.ts";
@@ -83,7 +84,7 @@ test("startReceiver rejects an invalid response or secret", async () => {
   for (const options of [
     { secret: "" },
     { secret: 1 },
-    ...[199, 600, null].map((answer) => ({ secret: "s", answers: [200, answer] })),
+    ...["0x1F4", 200.5, 600, null].map((answer) => ({ secret: "s", answers: [200, answer] })),
   ])
     await assert.rejects(start(options), /^OptionError: (secret|answers) must /);
 });
@@ -103,8 +104,13 @@ test("next waits for an event type beyond Node's timer limit, returns each event
   await assert.rejects(none, /No app.created within 30 ms; received: app.created, app.deleted/);
 });
 
-test("the receiver rejects a signed body that is not an event", async () => {
-  await using receiver = await started();
+test("the receiver rejects a signed body that is not an event, and does not catch an exception of onRequest", async () => {
+  // Instead of the test runner, which would fail this test.
+  process.removeAllListeners("unhandledRejection");
+  const rejection = once(process, "unhandledRejection");
+  await using receiver = await startReceiver({ secret: SECRET, onRequest: () => assert.fail() });
   assert.equal(await post(receiver.url, "[]"), 400);
   assert.equal(receiver.received.length, 0);
+  assert.equal(await post(receiver.url, BODY), 200);
+  await rejection;
 });
