@@ -22,7 +22,6 @@ export async function main(args: string[]): Promise<void> {
   // The reader of the output may leave, as in `| head -1`. The server keeps running.
   for (const stream of [process.stdout, process.stderr]) stream.on("error", () => {});
   try {
-    checkVariables(Object.keys(process.env));
     const [command, ...rest] = args;
     await (command === "receiver" ? runReceiver(rest) : runServer(args));
   } catch (error) {
@@ -96,7 +95,7 @@ async function runReceiver(args: string[]) {
         const { "x-service-event": event = "?", "x-service-attempt": attempt = "?" } = headers;
         const outcome = answer === "hang" ? "no answer" : `answered ${answer}`;
         const line = `${event}, attempt ${attempt}: ${result}, ${outcome}`;
-        stdio.out([line, rawBody].map(escapeControl).join("\n  "));
+        stdio.out(`${escapeControl(line)}\n  ${escapeControl(rawBody)}`);
       },
     });
     stdio.out(`Listening on ${receiver.url}`);
@@ -110,9 +109,9 @@ const FLAG = /^ +(?:-(.), )?--(\S+)( \S+)?/gm;
 const toVariable = (flag: string) => `APPHOST_${flag.replaceAll("-", "_").toUpperCase()}`;
 
 /** Reports an unknown variable, such as one with a typo, whatever the command. */
-function checkVariables(names: readonly string[]): void {
+function checkVariables(): void {
   const known = Array.from(SERVER_HELP.matchAll(FLAG), ([, , flag = ""]) => toVariable(flag));
-  for (const name of names)
+  for (const name of Object.keys(process.env))
     if (name.startsWith("APPHOST_") && !known.includes(name))
       throw new OptionError(`There is no variable ${name}${suggest(name, known)}`);
 }
@@ -141,21 +140,24 @@ async function run<T>(
     const type = placeholder ? "string" : "boolean";
     flagTypes[flag] = { type, multiple: flag === "variant", ...(short && { short }) };
     names.set(`--${flag}`, option).set(toVariable(flag), option);
+    if (short) names.set(`-${short}`, option);
     sources[option] = `--${flag}`;
   }
   // Not strict, because its error for an unknown flag suggests no other.
   const {
     values: { help, version, ...flags },
-    positionals,
+    positionals: [word],
   } = parseArgs({ args, options: flagTypes, strict: false });
   if (help || version) return stdio.out(help ? helpText : VERSION);
+  checkVariables();
   const options: Record<string, unknown> = {};
   function setOption(name: string, value: unknown): void {
     const option = names.get(name);
     if (option === undefined)
-      throw new OptionError(`There is no '${name}'${suggest(name, ["receiver", ...names.keys()])}`);
+      throw new OptionError(`There is no '${name}'${suggest(name, [...names.keys()])}`);
     // A flag without its value is true, or takes the next flag as its value.
-    if (value === true ? option !== "control" : names.has(String(value)))
+    const isFlag = String(value).startsWith("-") && names.has(String(value));
+    if (value === true ? option !== "control" : isFlag)
       throw new OptionError(`${name} must have a value`);
     options[option] = Array.isArray(value) ? value.join() : value;
     sources[option] = name;
@@ -165,7 +167,7 @@ async function run<T>(
   for (const [variable, value] of Object.entries(env))
     if (variable !== "PORT" && names.has(variable) && value) setOption(variable, value);
   for (const [flag, value] of Object.entries(flags)) setOption(`--${flag}`, value);
-  for (const word of positionals) setOption(word, word);
+  if (word !== undefined) throw new OptionError(ARGUMENT_ADVICE + suggest(word, ["receiver"]));
   try {
     const running = await start(readOptions(schema, options));
     await signal;
@@ -175,6 +177,9 @@ async function run<T>(
     throw explainError(error, sources, options.data);
   }
 }
+
+const ARGUMENT_ADVICE =
+  "Unexpected argument: flags begin with --, and receiver must be the first argument";
 
 /** Returns an error of a start in the words of the command line. */
 function explainError(error: unknown, sources: Record<string, string>, data: unknown): unknown {

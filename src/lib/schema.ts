@@ -141,8 +141,8 @@ export const enumOf = <const T extends string>(values: readonly T[]): Schema<T> 
 export const coerce = <T extends number | boolean>(schema: Schema<T>): Schema<T> => ({
   ...schema,
   check(value, path, issues) {
-    const isLiteral = /^(true|false|0|[1-9]\d*)$/.test(String(value));
-    return schema.check(isLiteral ? JSON.parse(String(value)) : value, path, issues);
+    const isLiteral = typeof value === "string" && /^(true|false|0|[1-9]\d*)$/.test(value);
+    return schema.check(isLiteral ? JSON.parse(value) : value, path, issues);
   },
 });
 
