@@ -63,6 +63,3 @@ test("README: the commands of the five minutes print the output shown", async ()
   }
   assert.match(output, /access_token/, "the last of it is the token");
 });
-
-test("README: no example pins an API key", () =>
-  assert.doesNotMatch(README, /--api-key (?!KEY\b)|api_?key["']?\s*[:=]\s*["']/i));
