@@ -9,7 +9,10 @@ test("decisions: each of the specification's 32 gaps has one, and a dozen or so 
   const parts = Object.keys(GAPS).map((id) => id[0]);
   assert.equal(parts.sort().join(""), "22222223444444555666667778888899");
   assert.ok(Object.keys(ADDITIONS).length < 20);
-  for (const id of Object.keys(DECISIONS)) assert.match(id, /^[1-9]\.[a-z-]+$/);
+  for (const [id, decision] of Object.entries(DECISIONS)) {
+    assert.match(id, /^[1-9]\.[a-z-]+$/);
+    for (const text of Object.values(decision)) assert.ok(text, id);
+  }
 });
 
 /** Ids of decisions and clauses at the start of strings in tests, without the aspect behind the second dot. */

@@ -189,7 +189,7 @@ choice(
     assert.equal(second?.user_id, member.id);
     begins(third?.user_id, "visitor_");
     const hidden = await stranger.browser.open((await deployed(api, { public: false })).path);
-    contains(assertPage(hidden, 404), "another account. …Sign out");
+    contains(assertPage(hidden, 404), "…There is no app here …another account. …Sign out");
   },
 );
 
