@@ -73,20 +73,21 @@ export async function startReceiver(options: ReceiverOptions) {
   }
 
   const server = createServer(async (request, response) => {
-    let seen: SeenRequest | undefined;
+    let seen: SeenRequest;
     try {
       seen = handleDelivery(request.headers, await buffer(request));
     } catch {
-      // the connection broke, or a signed body is not an event
+      response.writeHead(400).end(); // the connection broke, or a signed body is not an event
+      return;
     }
-    const { answer = 400, result } = seen ?? {};
+    const { answer, result } = seen;
     const reason =
       result === "bad signature"
         ? "The signature does not match the secret that this receiver was started with."
         : "";
     if (answer !== "hang") response.writeHead(answer).end(reason);
     // Last, so that its exception is neither swallowed nor changes the response.
-    if (seen) options.onRequest?.(seen);
+    options.onRequest?.(seen);
   });
   server.listen({ port, host });
   await once(server, "listening");

@@ -306,7 +306,7 @@ choice(
     await service.settled();
     const { id } = await attempted(api, webhook);
     const page = `${path}/deliveries/${id}`;
-    contains(await read(path), "Deliveries … app.created … Retrying 503 1 2026-01-01");
+    contains(await read(path), "Delivery … app.created … Retrying 503 1 2026-01-01");
     const failed = await browser.open(page);
     assertPage(failed);
     contains(textOf(failed), "Not delivered yet: 503 …Attempt 1: 503 …Request …Response ");
