@@ -69,7 +69,9 @@ export async function ownTarget(options: ServiceOptions = {}) {
     async "sign-in"(authorizeUrl) {
       signedIn ??= signInAsNewUser();
       await signedIn;
-      const page = await browser.open(authorizeUrl);
+      // The browser knows only this server, but the URL may lead through a proxy.
+      const { pathname, search } = new URL(authorizeUrl);
+      const page = await browser.open(pathname + search);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header(
         "location",
       );
