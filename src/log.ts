@@ -52,8 +52,8 @@ export function createLogger(format: (typeof LOG_FORMATS)[number], clock: Clock,
     },
 
     /** The URL's query is cut, because it may hold a credential. */
-    delivery({ deliveryId: id, type, url: fullUrl, attempt: made }: AttemptResult): void {
-      const { number: attempt, duration_ms, response_status, error, error_detail } = made;
+    delivery({ deliveryId: id, type, url: fullUrl, attempt: lastAttempt }: AttemptResult): void {
+      const { number: attempt, duration_ms, response_status, error, error_detail } = lastAttempt;
       const url = fullUrl.replace(/[?#].*/, "");
       const outcome = String(response_status ?? error);
       const detail = error_detail === null ? "" : `: ${error_detail}`;

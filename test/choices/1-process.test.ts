@@ -351,9 +351,9 @@ test("receiver: the command prints each delivery with its verdict, and ends with
       body,
       headers: { "X-Service-Signature": `sha256=${hex}` },
     });
-  const refusal = await post("0");
-  assert.equal(refusal.status, 401);
-  contains(await refusal.text(), "signature does not match");
+  const rejected = await post("0");
+  assert.equal(rejected.status, 401);
+  contains(await rejected.text(), "signature does not match");
   assert.equal((await post(right)).status, 500);
   assert.equal((await post(right)).status, 200);
   await prints("answered 200");
