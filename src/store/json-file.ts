@@ -14,7 +14,8 @@ import {
 import { after } from "../lib/clock.ts";
 import { encodeBatch, encodeSnapshot, FILE_MODE, readFiles, tryCall } from "./json-file/format.ts";
 import { acquireLock, type Lock, type LockOptions } from "./json-file/lock.ts";
-import { type Change, createStore, type Tables } from "./memory.ts";
+import { createStore } from "./memory.ts";
+import type { Change, Tables } from "./tables.ts";
 
 interface Settings extends LockOptions {
   /** A checkpoint is written when the journal is longer than this and more than twice as long as FILE. */
