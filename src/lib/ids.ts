@@ -20,16 +20,10 @@ export type Ids = Pick<TimeOrderedIds, "next" | "secret">;
 /** Returns `bytes` random bytes. */
 type RandomSource = (bytes: number) => Buffer;
 
-const POOL_BYTES = 4_096;
-let pool = Buffer.alloc(0);
+/** A multiple of 3, so that base64 needs no padding. */
+const POOL_BYTES = 1_536;
 
-/** Takes the bytes from a pool, because `randomBytes` for each id costs 3 of 27 µs of a GET. */
-export const systemRandom: RandomSource = (bytes) => {
-  if (pool.length < bytes) pool = randomBytes(POOL_BYTES);
-  const taken = pool.subarray(0, bytes);
-  pool = pool.subarray(bytes);
-  return taken;
-};
+export const systemRandom: RandomSource = randomBytes;
 
 /** Returns the same bytes for the same seed: the key stream of AES-256-CTR. For tests on loopback only. */
 export function seededRandom(seed: string): RandomSource {
@@ -41,7 +35,11 @@ export function seededRandom(seed: string): RandomSource {
 export class TimeOrderedIds {
   /** Never runs backwards, so that setting the clock back does not break the order. */
   #time = 0;
-  #count = 0;
+  #timeText = "";
+  /** The first id starts a new time. */
+  #count = COUNT_MAX;
+  /** Random characters for the next ids, because a call of the system for each one costs 3 of 27 µs of a GET. */
+  #pool = "";
 
   constructor(
     private readonly clock: Clock,
@@ -56,6 +54,7 @@ export class TimeOrderedIds {
     this.#time = this.clock.now();
     this.#count = COUNT_MAX;
     this.random = random;
+    this.#pool = "";
   }
 
   /** Continues after an existing id, from a later time or another process. */
@@ -74,9 +73,14 @@ export class TimeOrderedIds {
     if (now > this.#time || this.#count >= COUNT_MAX) {
       this.#time = Math.max(now, this.#time + 1);
       this.#count = 0;
+      this.#timeText = toBase62(this.#time, TIME_LENGTH);
     }
-    const time = toBase62(this.#time, TIME_LENGTH);
-    return prefix + time + toBase62(this.#count, COUNT_LENGTH) + this.#randomText(RANDOM_LENGTH);
+    return (
+      prefix +
+      this.#timeText +
+      toBase62(this.#count, COUNT_LENGTH) +
+      this.#randomText(RANDOM_LENGTH)
+    );
   }
 
   /** Returns 256 random bits as letters and digits, for API keys, codes, refresh tokens and secrets. */
@@ -85,13 +89,12 @@ export class TimeOrderedIds {
   }
 
   #randomText(length: number): string {
-    let text = "";
-    // All 62 characters are equally likely: three bytes give four characters of base64, and two kinds are dropped.
-    while (text.length < length) {
-      const bytes = this.random(3 * Math.ceil(length / 3));
-      text += bytes.toString("base64").replace(/[+/]/g, "");
-    }
-    return text.slice(0, length);
+    // All 62 characters are equally likely, because the other two of base64 are dropped.
+    while (this.#pool.length < length)
+      this.#pool += this.random(POOL_BYTES).toString("base64").replace(/[+/]/g, "");
+    const text = this.#pool.slice(0, length);
+    this.#pool = this.#pool.slice(length);
+    return text;
   }
 }
 
