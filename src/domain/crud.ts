@@ -71,6 +71,12 @@ export type CrudService<R extends AccountScoped, D, A> = ReturnType<
 
 export type Patch<R> = { readonly [N in keyof R]?: unknown };
 
+/** Whether the patch gives any field another value. */
+function isChanged<R>(record: R, patch: Patch<R>): boolean {
+  for (const name in patch) if (!isDeepStrictEqual(record[name], patch[name])) return true;
+  return false;
+}
+
 /**
  * Checks If-Match against the record before the change. Evaluated last, because 409 precedes 412. An error rolls the
  * change back.
@@ -122,9 +128,8 @@ export function createCrudService<R extends AccountScoped, D, A>(
       precondition: Precondition<R>,
     ) =>
       withRecord(unitOfWork, account, id, async (ctx, before) => {
-        const patched = { ...before, ...patch };
-        if (isDeepStrictEqual(before, patched)) return precondition(before) ?? before;
-        const updated = { ...patched, updated_at: ctx.timestamp };
+        if (!isChanged(before, patch)) return precondition(before) ?? before;
+        const updated = { ...before, ...patch, updated_at: ctx.timestamp };
         const after = (await hooks.onUpdate?.(ctx, updated, before)) ?? updated;
         if (after instanceof AppError) return after;
         await ctx.tx.put(collection, after);
