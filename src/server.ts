@@ -138,7 +138,7 @@ export async function startWithSettings(
       },
       stop,
     });
-    const operations = applyVariants(API_ROUTES.routes, settings.variants);
+    const apiRoutes = applyVariants(API_ROUTES, settings.variants);
     const apiDeps = {
       unitOfWorkDeps,
       routeDeps,
@@ -153,7 +153,7 @@ export async function startWithSettings(
     const handleRoute = createRequestHandler({
       fallback: publicRouter(ROOT_ROUTES, (error, { id }) => problemResponse(error, id, urls)),
       routers: [
-        createApiRouter(apiDeps, operations),
+        createApiRouter(apiDeps, apiRoutes),
         createOAuthRouter(authorizationServer, urls),
         createControlRouter(apiDeps, settings.control ? service : undefined),
       ],
@@ -162,7 +162,7 @@ export async function startWithSettings(
         return pages.createPageRouters({
           ...apiDeps,
           oauth: authorizationServer,
-          operations,
+          operations: apiRoutes.routes,
           variants: settings.variants,
           isLocal,
         });

@@ -57,10 +57,10 @@ export const API_ROUTES = new RouteTable(apiRoutes);
 
 export const createApiRouter = (
   deps: ApiDeps,
-  routes: readonly Operation[],
+  routes: RouteTable<Operation>,
 ): Router<Operation> => ({
   basePath: VERSION_PREFIX,
-  routes: new RouteTable(routes),
+  routes,
   handle: (request, lookup) => handleApiRequest(deps, request, lookup),
   onError: (error, request) => problemResponse(error, request.id, deps.routeDeps.urls),
 });

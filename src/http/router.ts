@@ -55,14 +55,15 @@ export class RouteTable<R extends RouteKey> {
   readonly #paths: { readonly pattern: RegExp; readonly methods: PathMatch<R>["methods"] }[] = [];
 
   constructor(readonly routes: readonly R[]) {
+    const byPath = new Map<string, Map<string, R>>();
+    for (const route of routes)
+      byPath.set(route.path, (byPath.get(route.path) ?? new Map()).set(route.method, route));
     // A brace sorts after every letter, so that of two matching paths the literal one is found first.
-    for (const path of [...new Set(routes.map((route) => route.path))].sort()) {
-      const pathRoutes = routes.filter((route) => route.path === path);
+    for (const [path, methods] of [...byPath].sort(([a], [b]) => (a < b ? -1 : 1)))
       this.#paths.push({
         pattern: new RegExp(`^${path.replace(/\{(\w+)\}/g, "(?<$1>[^/]+)")}$`),
-        methods: new Map(pathRoutes.map((route) => [route.method, route])),
+        methods,
       });
-    }
   }
 
   find(path: string): PathMatch<R> | undefined {

@@ -12,6 +12,7 @@ import {
 import type { Operation } from "./operation.ts";
 import { PROBLEM_TYPE } from "./problem.ts";
 import { NO_QUERY } from "./request.ts";
+import { RouteTable } from "./router.ts";
 
 /** The name of each variant and its value. */
 export const ALL_VARIANTS = {
@@ -39,27 +40,33 @@ const clampedLimit: Schema<number> = {
   },
 };
 
+const isEmpty = (variants: Variants): boolean => Object.keys(variants).length === 0;
+
 /** Applies the variants that change what a route accepts or returns. */
 export const applyVariants = (
-  routes: readonly Operation[],
+  table: RouteTable<Operation>,
   variants: Variants,
-): readonly Operation[] =>
-  routes.map((route) => {
-    const { method, status, query = NO_QUERY, body, loads } = route;
-    let result = route;
-    if (variants["max-limit"] && "limit" in query.members)
-      result = { ...result, query: object({ ...query.members, limit: clampedLimit }) };
-    if (variants["unknown-members"])
-      result = {
-        ...result,
-        query: strip(result.query ?? NO_QUERY),
-        ...(body && { body: (routeDeps) => strip(body(routeDeps)) }),
-      };
-    if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
-    if (variants["delete-response"] && method === "DELETE" && loads?.serializer)
-      result = { ...result, status: 200, serializer: { ...loads.serializer, kind: "plain" } };
-    return result;
-  });
+): RouteTable<Operation> =>
+  isEmpty(variants)
+    ? table
+    : new RouteTable(table.routes.map((route) => toVariant(route, variants)));
+
+function toVariant(route: Operation, variants: Variants): Operation {
+  const { method, status, query = NO_QUERY, body, loads } = route;
+  let result = route;
+  if (variants["max-limit"] && "limit" in query.members)
+    result = { ...result, query: object({ ...query.members, limit: clampedLimit }) };
+  if (variants["unknown-members"])
+    result = {
+      ...result,
+      query: strip(result.query ?? NO_QUERY),
+      ...(body && { body: (routeDeps) => strip(body(routeDeps)) }),
+    };
+  if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
+  if (variants["delete-response"] && method === "DELETE" && loads?.serializer)
+    result = { ...result, status: 200, serializer: { ...loads.serializer, kind: "plain" } };
+  return result;
+}
 
 const EXPOSED = "access-control-expose-headers";
 const VARIANT_HEADERS =
@@ -67,7 +74,7 @@ const VARIANT_HEADERS =
 
 /** Applies the variants that change responses to everything under /v1, after CORS. */
 export function withVariants(handle: RequestHandler, variants: Variants): RequestHandler {
-  if (Object.keys(variants).length === 0) return handle;
+  if (isEmpty(variants)) return handle;
   return async (request) => {
     let response = await handle(request);
     if (!request.path.startsWith(`${VERSION_PREFIX}/`)) return response;
