@@ -7,7 +7,6 @@ import { createHttpSender } from "./delivery/sender.ts";
 import { findSiteByHost } from "./domain/apps.ts";
 import { collections } from "./domain/collections.ts";
 import { createApiKeyAuthenticator } from "./domain/credentials.ts";
-import { createWebhookSchemas } from "./domain/model.ts";
 import { verifyAccessToken } from "./domain/oauth/access.ts";
 import type { Store } from "./domain/store.ts";
 import { createNotifications } from "./domain/unit-of-work.ts";
@@ -110,10 +109,8 @@ export async function startWithSettings(
       audience: urls.baseUrl,
       verifiedTokens: new Map(),
     };
-    const routeDeps = {
-      urls,
-      webhook: createWebhookSchemas((url) => checkUrl(url, webhookPolicy)),
-    };
+    const checkWebhookUrl = (url: string) => checkUrl(url, webhookPolicy);
+    const routeDeps = { urls, checkWebhookUrl };
     const limiter = createRateLimiter(clock, settings.rateLimit);
     const service = await openService({
       port,
@@ -122,7 +119,7 @@ export async function startWithSettings(
       authorizationServer,
       state: await createState({
         unitOfWorkDeps,
-        routeDeps,
+        checkWebhookUrl,
         settings,
         needsKey: hasTestControls,
         warn: log.warn,

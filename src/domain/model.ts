@@ -268,28 +268,23 @@ export interface OAuthClientRecord extends Infer<typeof oauthClient.response>, A
 }
 export const oauthClients = collection<OAuthClientRecord>()("oauth_clients", accountIndex);
 
-/** `urlRule` returns the reason why a URL is invalid, if it is. */
-export function createWebhookSchemas(urlRule: (url: string) => string | undefined) {
-  const fields = {
-    url: text({ min: 1, max: URL_MAX, format: "uri", rule: urlRule }),
-    events: array(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
-    secret: optional(text({ min: 1, max: 255 })),
-    active: withDefault(boolean, true),
-  };
-  const { secret: _, ...shown } = fields;
-  return {
-    createBody: object(fields),
-    updateBody: partial(fields),
-    response: object({
-      id: id("wh"),
-      ...required(shown),
-      disabled_reason: nullable(enumOf(["gone"])),
-      ...TIMES,
-    }),
-  };
-}
-export type WebhookSchemas = ReturnType<typeof createWebhookSchemas>;
-export const webhook = createWebhookSchemas(() => undefined);
+const webhookFields = {
+  url: text({ min: 1, max: URL_MAX, format: "uri" }),
+  events: array(eventType, { min: 1, max: EVENT_TYPES.length, distinct: true }),
+  secret: optional(text({ min: 1, max: 255 })),
+  active: withDefault(boolean, true),
+};
+const { secret: _, ...shownWebhookFields } = webhookFields;
+export const webhook = {
+  createBody: object(webhookFields),
+  updateBody: partial(webhookFields),
+  response: object({
+    id: id("wh"),
+    ...required(shownWebhookFields),
+    disabled_reason: nullable(enumOf(["gone"])),
+    ...TIMES,
+  }),
+};
 export interface WebhookRecord extends Infer<typeof webhook.response>, AccountScoped {
   readonly secret: string;
 }

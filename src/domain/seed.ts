@@ -5,7 +5,7 @@ import { array, extend, OptionError, object, optional, text, withDefault } from 
 import { createApp } from "./apps.ts";
 import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";
-import { AppError, type ErrorDetails } from "./errors.ts";
+import { AppError, appError, type ErrorDetails } from "./errors.ts";
 import {
   accountState,
   accounts,
@@ -15,12 +15,12 @@ import {
   idPattern,
   oauthClient,
   user,
-  type WebhookSchemas,
+  webhook,
 } from "./model.ts";
 import type { AccountContext, UnitOfWork } from "./unit-of-work.ts";
 import { createUser } from "./users.ts";
 import { name, pinnedKey } from "./validators.ts";
-import { createWebhook } from "./webhooks.ts";
+import { type CheckUrl, createWebhook, findUrlErrors } from "./webhooks.ts";
 
 const ITEMS_MAX = 100_000;
 /** example.com is reserved, so nothing sent there reaches a stranger. */
@@ -35,28 +35,23 @@ const withId = <M extends Members>(prefix: string, body: ObjectSchema<unknown, M
 };
 const listOf = <T>(item: Schema<T>) => withDefault(array(item, { max: ITEMS_MAX }), []);
 
-/** The address policy in force validates webhook URLs. */
-const accountSeed = (webhook: WebhookSchemas) => {
-  const apiKeySeed = extend(apiKey.createBody, { key: pinnedKey });
-  const clientSeed = extend(oauthClient.createBody, { client_secret: optional(pinnedKey) });
-  return withId(
-    "acc",
-    object({
-      name,
-      state: withDefault(accountState, "active"),
-      api_keys: listOf(withId("key", apiKeySeed)),
-      users: listOf(withId("usr", user.createBody)),
-      oauth_clients: listOf(withId("cli", clientSeed)),
-      apps: listOf(withId("app", app.createBody)),
-      data_sources: listOf(withId("ds", dataSource.createBody)),
-      webhooks: listOf(withId("wh", webhook.createBody)),
-    }),
-  );
-};
+const apiKeySeed = extend(apiKey.createBody, { key: pinnedKey });
+const clientSeed = extend(oauthClient.createBody, { client_secret: optional(pinnedKey) });
+const accountSeed = object({
+  name,
+  state: withDefault(accountState, "active"),
+  api_keys: listOf(withId("key", apiKeySeed)),
+  users: listOf(withId("usr", user.createBody)),
+  oauth_clients: listOf(withId("cli", clientSeed)),
+  apps: listOf(withId("app", app.createBody)),
+  data_sources: listOf(withId("ds", dataSource.createBody)),
+  webhooks: listOf(withId("wh", webhook.createBody)),
+});
 
-export const seedSchema = (webhook: WebhookSchemas) =>
-  object({ accounts: array(accountSeed(webhook), { min: 1, max: ITEMS_MAX }) });
-export type Seed = Infer<ReturnType<typeof seedSchema>>;
+export const seedSchema = object({
+  accounts: array(withId("acc", accountSeed), { min: 1, max: ITEMS_MAX }),
+});
+export type Seed = Infer<typeof seedSchema>;
 
 /** Returns the details of an error, each after the pointer of its field. */
 function toWords(details: ErrorDetails): string {
@@ -68,7 +63,12 @@ function toWords(details: ErrorDetails): string {
  * Writes the whole seed in one transaction. Throws an OptionError for duplicate ids, keys and addresses. Only the
  * first account may list `startupKey`.
  */
-export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string | null) =>
+export const applySeed = (
+  unitOfWork: UnitOfWork,
+  seed: Seed,
+  startupKey: string | null,
+  checkWebhookUrl: CheckUrl,
+) =>
   unitOfWork.run(async (ctx) => {
     const usedValues = new Set<string>();
 
@@ -108,6 +108,11 @@ export const applySeed = (unitOfWork: UnitOfWork, seed: Seed, startupKey: string
       await insert("oauth_clients", lists.oauth_clients, createOAuthClient);
       await insert("apps", lists.apps, createApp);
       await insert("data_sources", lists.data_sources, createDataSource);
-      await insert("webhooks", lists.webhooks, createWebhook);
+      await insert("webhooks", lists.webhooks, async (ctx, draft) => {
+        const errors = findUrlErrors(draft, checkWebhookUrl);
+        return errors.length > 0
+          ? appError({ code: "validation_failed", errors })
+          : createWebhook(ctx, draft);
+      });
     }
   });

@@ -2,7 +2,7 @@
 // test deliveries. Redelivery and test only store a pending delivery, which the outbox sends after the response.
 import { type Infer, object, optional } from "../lib/schema.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
-import { AppError, notFound } from "./errors.ts";
+import { AppError, type FieldError, notFound } from "./errors.ts";
 import {
   cancelUndeliverable,
   createDelivery,
@@ -15,6 +15,16 @@ import type { AccountRecord, EventType, WebhookRecord } from "./model.ts";
 import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
 import type { Reader } from "./store.ts";
 import type { AccountContext, TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
+
+/** Returns the rule of the address policy that a URL violates, if any. */
+export type CheckUrl = (url: string) => string | undefined;
+
+/** Returns the error of an unvalidated body whose URL the address policy forbids. */
+export function findUrlErrors(body: unknown, checkUrl: CheckUrl): readonly FieldError[] {
+  const { url }: { readonly url?: unknown } = Object(body);
+  const detail = typeof url === "string" ? checkUrl(url) : undefined;
+  return detail === undefined ? [] : [{ pointer: "#/url", detail }];
+}
 
 export const testBody = object({ type: eventType });
 

@@ -156,8 +156,7 @@ export async function callOperation(route: Operation, context: HandlerContext): 
   const resource = route.loads && (await route.loads.handler(context));
   if (resource instanceof AppError) return resource;
   const fieldErrors = (await route.fieldErrors?.(context)) ?? [];
-  const schema = route.body?.(context.routeDeps);
-  const body = schema && validateBody(schema, context.body, fieldErrors);
+  const body = route.body && validateBody(route.body, context.body, fieldErrors);
   if (body instanceof AppError) return body;
   return await route.handler({ ...context, body });
 }

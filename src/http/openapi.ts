@@ -32,7 +32,7 @@ export function createOpenApiDocument(
     for (const status of errorStatuses(route, variants))
       responses[`Problem${status}`] = errorResponse(status, variants);
     Object.assign(schemas, responseSchemas(route, variants));
-    if (bodyName && body) schemas[bodyName] = withoutDefaults(body(routeDeps).json);
+    if (bodyName && body) schemas[bodyName] = withoutDefaults(body.json);
   }
   const tokenUrl = authUrl + PATHS.token;
   const authorizationCode = {

@@ -6,6 +6,7 @@ import { type CrudService, type ListPage, listQuery, type Patch } from "../domai
 import type { AppError, FieldError } from "../domain/errors.ts";
 import * as model from "../domain/model.ts";
 import type { UnitOfWork } from "../domain/unit-of-work.ts";
+import type { CheckUrl } from "../domain/webhooks.ts";
 import {
   type Infer,
   type JsonSchema,
@@ -19,8 +20,7 @@ import type { PathParams, RouteKey } from "./router.ts";
 /** What operations depend on besides the unit of work. */
 export interface RouteDeps {
   readonly urls: ServiceUrls;
-  /** Schemas for creating and updating a webhook under the current URL policy. */
-  readonly webhook: model.WebhookSchemas;
+  readonly checkWebhookUrl: CheckUrl;
 }
 
 /** A call of an operation, by a request or by a page of the dashboard. */
@@ -58,8 +58,7 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   readonly query?: ObjectSchema<Q>;
   /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
-  /** The schema of the body, which may depend on the settings. */
-  body?(routeDeps: RouteDeps): Schema<B>;
+  readonly body?: Schema<B>;
   /** Errors of fields that no schema can find, because they depend on settings or stored data. */
   fieldErrors?(context: HandlerContext): Promise<readonly FieldError[]>;
   /** Defaults to 1 MiB. */
@@ -256,7 +255,7 @@ export function crudOperations<R extends model.AccountScoped, N extends R, D, Q>
     operationId: `create${noun}`,
     summary: `Create ${label}`,
     bodyName: `${noun}Create`,
-    body: () => service.createBody,
+    body: service.createBody,
     status: 201,
     serializer,
     location: ({ id }) => `${collectionPath}/${id}`,
@@ -283,7 +282,7 @@ export function crudOperations<R extends model.AccountScoped, N extends R, D, Q>
       summary: `Update ${label}`,
       loads: readOperation,
       bodyName: `${noun}Update`,
-      body: () => updateBody,
+      body: updateBody,
       status: 200,
       serializer,
       handler: (context) =>

@@ -79,7 +79,7 @@ const appRoutes = [
     spec: "4.deploy",
     loads: app.readOperation,
     bodyName: "DeploymentCreate",
-    body: () => model.deployment.createBody,
+    body: model.deployment.createBody,
     fieldErrors: async ({ body, routeDeps }) => apps.findOwnHostError(body, routeDeps.urls),
     example: { name: "Release 1", custom_domain: "sales.example.com", environment: "production" },
     status: 201,
@@ -120,7 +120,7 @@ const appRoutes = [
     summary: "Report that a user used an app",
     loads: app.readOperation,
     bodyName: "InteractionCreate",
-    body: () => apps.interactionBody,
+    body: apps.interactionBody,
     exactNumbers: true,
     example: {
       user_id: "usr_0VN4t8Kq200Xw7RbLm5cYdT",
@@ -192,6 +192,9 @@ const client = crudOperations({
   },
 });
 
+const findUrlErrors: Operation["fieldErrors"] = async ({ body, routeDeps }) =>
+  webhooks.findUrlErrors(body, routeDeps.checkWebhookUrl);
+
 const webhook = crudOperations({
   path: "/webhooks/{webhook_id}",
   noun: "Webhook",
@@ -199,7 +202,7 @@ const webhook = crudOperations({
   service: webhooks.webhookService,
   create: {
     spec: "4.create-webhook",
-    body: (routeDeps) => routeDeps.webhook.createBody,
+    fieldErrors: findUrlErrors,
     example: {
       url: "https://hooks.example.com/apps",
       events: ["app.created", "app.deployed"],
@@ -207,7 +210,7 @@ const webhook = crudOperations({
     },
     shownOnce: "secret",
   },
-  update: { body: (routeDeps) => routeDeps.webhook.updateBody, example: { active: false } },
+  update: { fieldErrors: findUrlErrors, example: { active: false } },
 });
 
 const webhookRoutes = [
@@ -220,7 +223,7 @@ const webhookRoutes = [
     summary: "Send a sample event to a webhook",
     loads: webhook.readOperation,
     bodyName: "TestDeliveryCreate",
-    body: () => webhooks.testBody,
+    body: webhooks.testBody,
     example: { type: "app.deployed" },
     status: 202,
     serializer: deliverySerializer,

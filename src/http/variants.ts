@@ -60,7 +60,7 @@ function toVariant(route: Operation, variants: Variants): Operation {
     result = {
       ...result,
       query: strip(result.query ?? NO_QUERY),
-      ...(body && { body: (routeDeps) => strip(body(routeDeps)) }),
+      ...(body && { body: strip(body) }),
     };
   if (variants["create-status"] && status === 201) result = { ...result, status: 200 };
   if (variants["delete-response"] && method === "DELETE" && loads?.serializer)

@@ -82,7 +82,7 @@ const control = <Q = unknown, B = unknown>(
   status: 200,
   ...options,
   ...(options.status !== 204 && { serializer: jsonSerializer(ANY_OBJECT) }),
-  ...(body && { body: () => body }),
+  ...(body && { body }),
   async handler(context: HandlerContext<Q, B>) {
     try {
       return await call(context);

@@ -8,7 +8,7 @@ import { type AccountRecord, accounts, deliveries, events } from "../domain/mode
 import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
 import { FIRST_RECORD, type Reader, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
-import type { RouteDeps } from "../http/operation.ts";
+import type { CheckUrl } from "../domain/webhooks.ts";
 import { type AdjustableClock, isDateTime, parseIso, toIso } from "../lib/clock.ts";
 import { seededRandom, type TimeOrderedIds } from "../lib/ids.ts";
 import { OptionError, parseOption } from "../lib/schema.ts";
@@ -22,7 +22,7 @@ interface StateDeps {
     readonly clock: AdjustableClock;
     readonly ids: TimeOrderedIds;
   };
-  readonly routeDeps: RouteDeps;
+  readonly checkWebhookUrl: CheckUrl;
   readonly settings: {
     readonly apiKey: string | null;
     readonly randomSeed: string | null;
@@ -42,13 +42,13 @@ export interface StartupAccount {
 
 export async function createState({
   unitOfWorkDeps,
-  routeDeps,
+  checkWebhookUrl,
   settings,
   needsKey,
   warn,
 }: StateDeps) {
   const { store, clock, ids } = unitOfWorkDeps;
-  const seed = await buildSeed(unitOfWorkDeps, routeDeps, settings);
+  const seed = await buildSeed(unitOfWorkDeps, checkWebhookUrl, settings);
 
   /**
    * Makes new ids sort after all stored ones. With a random seed, equal data continue with equal ids. Only ids count,
@@ -134,14 +134,13 @@ async function findAccount(reader: Reader, apiKey: string | null) {
  */
 async function buildSeed(
   unitOfWorkDeps: UnitOfWorkDeps,
-  routeDeps: RouteDeps,
+  checkWebhookUrl: CheckUrl,
   { seed, apiKey }: StateDeps["settings"],
 ) {
-  const schema = seedSchema(routeDeps.webhook);
-  const parsed = parseOption(schema, seed ?? DEFAULT_SEED, "seed");
+  const parsed = parseOption(seedSchema, seed ?? DEFAULT_SEED, "seed");
   const store = await openMemoryStore();
   const unitOfWork = new UnitOfWork({ ...unitOfWorkDeps, store });
-  await applySeed(unitOfWork, parsed, apiKey);
+  await applySeed(unitOfWork, parsed, apiKey, checkWebhookUrl);
   for (const id of await listUnprocessed(store)) await processDataSource(unitOfWork, id);
   const data = await store.snapshot();
   // A seed is the state before anything happened, so it has no events.

@@ -245,7 +245,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
     const isEdit = name === "edit";
     // PATCH requires no fields, but the form shows all of them.
     const { body } = isEdit ? getOperation(`POST ${apiListPath}`) : operation;
-    const schema = body?.(page.routeDeps).json ?? {};
+    const schema = body?.json ?? {};
     let form: Form = {
       values: isEdit ? page.toJson(read, record) : Object.fromEntries(page.query),
     };

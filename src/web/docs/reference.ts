@@ -81,7 +81,7 @@ function describeOperation(route: Operation, deps: WebDeps): Renderable {
   const facts = [
     scope === null ? "Any credential will do." : `Requires the scope \`${scope}\`.`,
     fields("Query", query?.json),
-    fields("Body", body?.(routeDeps).json),
+    fields("Body", body?.json),
     isSingleRead(route) && fields("Response", serializer?.json, false),
     html`<h3>Errors</h3>`,
     list([...errors, "Those of [any endpoint](/docs/errors#all-codes)."].map(inlineMarkdown)),
