@@ -55,23 +55,23 @@ export async function ownTarget(options: ServiceOptions = {}) {
   const old = await service.signIn({ scopes: ["read:apps"] });
   await service.clock.advance(`${AGO_MS}ms`);
   service.clock.resume();
-  const browser = new Browser(api);
-  let signedIn: Promise<unknown> | undefined;
+  let signedIn: Promise<Browser> | undefined;
   /** Signs in as a new user; any success status of the create is accepted. */
-  const signInAsNewUser = async () => {
+  const signInAsNewUser = async (origin: string) => {
     const email = `${randomUUID()}@example.com`;
     done(await api.post("/users", { email, permissions: scopes }));
-    return browser.signIn(email);
+    const browser = new Browser(api.at(`${origin}/v1`));
+    await browser.signIn(email);
+    return browser;
   };
   const target: Target = {
     ...{ "base-url": baseUrl, "auth-url": authUrl, "api-key": KEY },
     ...{ "client-id": id, "client-secret": SECRET, "redirect-uri": REDIRECT },
     async "sign-in"(authorizeUrl) {
-      signedIn ??= signInAsNewUser();
-      await signedIn;
-      // The browser knows only this server, but the URL may lead through a proxy.
-      const { pathname, search } = new URL(authorizeUrl);
-      const page = await browser.open(pathname + search);
+      // The URL may lead through a proxy.
+      signedIn ??= signInAsNewUser(new URL(authorizeUrl).origin);
+      const browser = await signedIn;
+      const page = await browser.open(authorizeUrl);
       return (await browser.submit(page, "/oauth/consent", { decision: "allow" })).header(
         "location",
       );
