@@ -2,7 +2,6 @@
 // `Storage` persists the changes of all waiting calls as one batch (group commit).
 import {
   type AnyCollection,
-  type Collection,
   type Entity,
   type Range,
   type Reader,
@@ -61,12 +60,14 @@ export const memoryStore = (): Store =>
 
 type Read = <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>;
 
-const createReader = (read: Read): Reader => ({
-  get: (from, id) => read(from, (table) => table.get(id)),
-  find: (from, unique, values) => read(from, (table) => table.find(unique, values)),
-  page: (from, index, values, range) => read(from, (table) => table.page(index, values, range)),
-  count: (from, index, values) => read(from, (table) => table.count(index, values)),
-});
+/** A collection's type is that of its records. */
+const createReader = (read: Read) =>
+  ({
+    get: (from, id) => read(from, (table) => table.get(id)),
+    find: (from, unique, values) => read(from, (table) => table.find(unique, values)),
+    page: (from, index, values, range) => read(from, (table) => table.page(index, values, range)),
+    count: (from, index, values) => read(from, (table) => table.count(index, values)),
+  }) as Reader;
 
 export function createStore(storage: Storage): Store {
   const mutex = new Mutex();
@@ -134,7 +135,7 @@ export function createStore(storage: Storage): Store {
     try {
       const result = await new Promise<T>((resolve, reject) => {
         rejectRunning = reject;
-        work(tx).then(resolve, reject);
+        work(tx as Tx).then(resolve, reject);
       });
       if (tx.violation !== undefined) throw tx.violation;
       unsaved = unsaved.concat(tx.changes);
@@ -188,7 +189,7 @@ export function createStore(storage: Storage): Store {
   };
 }
 
-class Transaction implements Tx {
+class Transaction {
   readonly changes: Change[] = [];
   isOpen = true;
   violation: UniqueViolation | undefined;
@@ -199,26 +200,26 @@ class Transaction implements Tx {
     if (!this.isOpen) throw new Error("This unit of work has ended");
     return getDeclared(this.tables, name);
   }
-  async get<R extends Entity>(from: Collection<R>, id: string) {
-    return this.getTable(from).get<R>(id);
+  async get(from: AnyCollection, id: string) {
+    return this.getTable(from).get(id);
   }
-  async find<R extends Entity>(from: Collection<R>, unique: string, values: Values) {
-    return this.getTable(from).find<R>(unique, values);
+  async find(from: AnyCollection, unique: string, values: Values) {
+    return this.getTable(from).find(unique, values);
   }
-  async page<R extends Entity>(from: Collection<R>, index: string, values: Values, range: Range) {
-    return this.getTable(from).page<R>(index, values, range);
+  async page(from: AnyCollection, index: string, values: Values, range: Range) {
+    return this.getTable(from).page(index, values, range);
   }
-  async count<R extends Entity>(from: Collection<R>, index: string, values: Values) {
+  async count(from: AnyCollection, index: string, values: Values) {
     return this.getTable(from).count(index, values);
   }
-  async put<R extends Entity>(into: Collection<R>, record: R) {
+  async put(into: AnyCollection, record: Entity) {
     const table = this.getTable(into);
     const conflict = table.findConflict(record);
     if (conflict !== undefined) this.violation = new UniqueViolation(conflict);
     if (this.violation !== undefined) throw this.violation;
     this.changes.push(table.put(record));
   }
-  async remove<R extends Entity>(from: Collection<R>, id: string) {
+  async remove(from: AnyCollection, id: string) {
     const change = this.getTable(from).remove(id);
     if (change) this.changes.push(change);
   }

@@ -141,21 +141,15 @@ function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: n
 }
 
 /** Returns a file's content; undefined if there is no file. */
-export function readIfExists(file: string): Buffer | undefined {
-  try {
-    return readFileSync(file);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "ENOENT") return undefined;
-    throw error;
-  }
-}
+export const readIfExists = (file: string) => tryCall(() => readFileSync(file), "ENOENT");
 
-/** Runs a system call that may fail without harm; then it returns undefined. */
-export function tryCall<T>(call: () => T): T | undefined {
+/** Runs a system call that may fail without harm, with any error or only this one; then it returns undefined. */
+export function tryCall<T>(call: () => T, harmless?: string): T | undefined {
   try {
     return call();
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === undefined) throw error;
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || code !== (harmless ?? code)) throw error;
     return undefined;
   }
 }

@@ -72,7 +72,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
 
 /** Creates the lock file. Returns undefined if it exists. */
 function createLock(file: string, self: LockOwner) {
-  const fd = openNew(file);
+  const fd = tryCall(() => openSync(file, "wx", FILE_MODE), "EEXIST");
   if (fd === undefined) return undefined;
   let count = 0;
   let renewal: Timer | undefined;
@@ -95,15 +95,6 @@ function createLock(file: string, self: LockOwner) {
   write();
   renewLater();
   return { isHeld, release };
-}
-
-function openNew(file: string): number | undefined {
-  try {
-    return openSync(file, "wx", FILE_MODE);
-  } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === "EEXIST") return undefined;
-    throw error;
-  }
 }
 
 /** Parses a lock file. Returns an owner without members if the text is invalid. */
