@@ -51,8 +51,7 @@ pre, code { font: small/1.5 ui-monospace, monospace; }
 pre { padding: 14px 1rem; }
 pre, .lead { white-space: pre-wrap; }
 .code > button { float: right; margin: 6px; }
-fieldset, legend, .side ul, .legend { list-style: none; border: 0; padding-inline: 0; }
-.side a { display: block; }
+fieldset, legend, .side ul, .legend, .docs .grid ul, .sequence ol { list-style: none; border: 0; padding-inline: 0; }
 dl > div { padding: 10px 0; }
 dl > div + div, td { border-top: 1px solid var(--line); }
 dt { flex: 1 1 10rem; }
@@ -130,6 +129,8 @@ async function refresh() {
 }
 
 if (live) {
+  // A reload does not repeat the message about the action.
+  history.replaceState(null, "", location.href.replace(/[?]done=.*/, ""));
   refresh();
   setInterval(refresh, 2000);
   document.addEventListener("visibilitychange", refresh);

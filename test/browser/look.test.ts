@@ -148,7 +148,7 @@ inBrowser(
     const { path, give } = await deployed(api);
     await give(
       "Dense",
-      Array.from({ length: 300 }, (_, at) => ({ at: new Date(at * 86_400_000), value: at % 2 })),
+      Array.from({ length: 240 }, (_, at) => ({ at: new Date(at * 86_400_000), value: at % 2 })),
     );
     await go(path);
     const sends = (text: unknown) => page.locator("output", { hasText: `Sent: ${text}` }).waitFor();
@@ -160,7 +160,7 @@ inBrowser(
       await page.locator(`[title="${expected}"]:focus`).waitFor();
     }
     await page.setViewportSize({ width: 380, height: 900 });
-    for (const index of [0, 50, 99]) {
+    for (const index of [0, 50, 79]) {
       const button = page.locator(".line button").nth(index);
       const title = await button.getAttribute("title");
       await button.click({ force: true });

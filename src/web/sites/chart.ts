@@ -84,7 +84,7 @@ const HEIGHT = 240;
 /** The width of a line in pixels before it is stretched. */
 const LINE_WIDTH = 1_000;
 /** A line of more points has buttons for some of them. */
-const BUTTONS_MAX = 100;
+const BUTTONS_MAX = 80;
 /** The share of a chart's width that bars fill, and the maximum width of one. */
 const BARS_SHARE = 0.76;
 const BAR_MAX = 0.08;
@@ -104,17 +104,9 @@ export function renderChart(chart: Chart, sent?: Point): Html {
   const marks = series.map((name, index) => {
     const own = points.filter((point) => point.category === name);
     const drawn = own.filter((point, order) => order % step === 0 || point === sent);
-    // Relative coordinates are shorter.
-    let line = "m";
-    let left = 0;
-    let top = 0;
-    for (const { position, y } of own) {
-      const right = Math.round(across.toFraction(position) * LINE_WIDTH);
-      const next = toTop(y);
-      line += ` ${right - left},${next - top}`;
-      left = right;
-      top = next;
-    }
+    const places = own.map(
+      ({ position, y }) => `${Math.round(across.toFraction(position) * LINE_WIDTH)},${toTop(y)}`,
+    );
     // A bar is its own button. The button of a point on a line has a fixed size, but takes clicks only as far as half way
     // to the nearest point.
     const buttons = drawn.map((point) => {
@@ -126,7 +118,7 @@ export function renderChart(chart: Chart, sent?: Point): Html {
       const [offset, base] = isLine ? [-0.5, top] : [index - series.length / 2, toTop(0)];
       return html`<foreignObject x="${toPercent(place + offset * width)}" y="${Math.min(top, base)}" width="${toPercent(width)}" height="${Math.max(Math.abs(base - top), 1)}"><button name="point" value="${point.row}" title="${describePoint(y, point)}"${point === sent && html` aria-current="true" autofocus`}></button></foreignObject>`;
     });
-    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><path d="${line}"/></svg>`}${buttons}</g>`;
+    return html`<g class="s${index} ${isLine && "line"} ${step > 1 && "dense"}">${isLine && html`<svg viewBox="0 0 ${LINE_WIDTH} ${HEIGHT}" preserveAspectRatio="none"><path d="M${places.join(" ")}"/></svg>`}${buttons}</g>`;
   });
   const legend = series.map(
     (name, index) => html`<li><b class="s${index}">■</b> ${name ?? "None"}</li>`,
