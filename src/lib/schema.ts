@@ -275,7 +275,7 @@ export const extend = <M extends Members, E extends Members>(
 /** Copies the members of the schema from `from`, in the schema's order. */
 export function pickMembers<T>({ members }: ObjectSchema<T>, from: T): T {
   const picked = {} as T;
-  for (const name of Object.keys(members) as (keyof T)[]) picked[name] = from[name];
+  for (const name in members) picked[name as keyof T] = from[name as keyof T];
   return picked;
 }
 
