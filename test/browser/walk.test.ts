@@ -101,7 +101,7 @@ inBrowser(
   async ({ api, page, go }) => {
     const { id } = await api.create("/apps", { title: "Before" });
     await page.clock.install();
-    await go(`/dashboard/apps/${id}`);
+    await go(`/dashboard/apps/${id}?done=new`);
     await sees(page, "Updates live");
     await api.create(`/apps/${id}/deploy`, { name: "Main" });
     await api.patch(`/apps/${id}`, { title: "After" });
@@ -116,7 +116,7 @@ inBrowser(
     page.on("request", (request) => void urls.push(request.url()));
     await page.clock.runFor(60_000);
     assert.deepEqual(urls, []);
-    const response = page.waitForResponse((each) => each.url().includes(id));
+    const response = page.waitForResponse((each) => each.url().endsWith(id));
     await setHidden(false);
     assert.ok((await response).ok());
   },
