@@ -39,16 +39,15 @@ a, summary, .GET { color: var(--accent); }
 .card, pre, .scroll, .list, button, .button, input, select, textarea { background: var(--surface); border: 1px solid var(--line); border-radius: 8px; }
 .card, pre, .code, .scroll, .list, main .tabs, fieldset { margin: 1rem 0; }
 form > div { margin-top: 1rem; }
-.card { padding: 1rem 20px; }
+.card, pre { padding: 1rem; }
 .card[role] { border-left: 4px solid; }
 button, .button, input, select, textarea { font: inherit; padding: 6px 12px; }
-button, .button { font-weight: 500; cursor: pointer; &:hover { border-color: currentcolor; } }
+button, .button { cursor: pointer; &:hover { border-color: currentcolor; } }
 .primary { border-color: transparent; background: var(--accent); color: var(--surface); }
 [action$="/delete"] .primary { background: var(--bad); }
 :focus-visible { outline: 2px solid var(--accent); outline-offset: 2px; }
 label, input:not([type=checkbox]), select, textarea { display: block; width: 100%; border-color: var(--soft); }
 pre, code { font: small/1.5 ui-monospace, monospace; }
-pre { padding: 14px 1rem; }
 pre, .lead { white-space: pre-wrap; }
 .code > button { float: right; margin: 6px; }
 fieldset, legend, .side ul, .legend, .docs .grid ul, .sequence ol { list-style: none; border: 0; padding-inline: 0; }
@@ -59,10 +58,12 @@ dd { flex: 4 1 20rem; margin: 0; }
 .grid { gap: 1.5rem; align-items: stretch; }
 .grid > * { flex: 1 1 25rem; }
 .scroll { overflow-x: auto; }
-table { border-spacing: 0; width: 100%; overflow: clip; }
-th, td { text-align: left; padding: 10px 12px; min-width: 9.5rem; vertical-align: baseline; }
+table { border-spacing: 0; width: 100%; }
+th, td { text-align: left; padding: 10px 12px; min-width: 7rem; vertical-align: baseline; }
+.list td { min-width: 12rem; }
 .number { text-align: right; }
-@media (width < 52rem) {
+@media (width < 60rem) {
+  .wide, .tabs + nav, .side [href*="/endpoints/"], .side [href*="/tour/"] { display: none; }
   .list {
     background: none; border: 0;
     &, tbody, tr { display: block; }

@@ -194,7 +194,7 @@ async function authorize(web: WebContext, query: string, decision?: SubmittedFie
       muted([
         "Either way you return to ",
         host || protocol,
-        ". To undo this for all users, an admin deletes the app under Settings, OAuth apps.",
+        ". The app can give its access back. An admin ends that of all users by deleting the app under Settings, OAuth apps.",
       ]),
       heading("Not you?"),
       userMenu(web, url),

@@ -126,7 +126,9 @@ export function dashboardPage(
       done &&
         alertBox(
           "status",
-          /test|redeliver/.test(done) ? "Queued. The result appears below." : "Done.",
+          /(deliveries|sources)./.test(request.path)
+            ? "Queued. The result appears below."
+            : "Done.",
         ),
       back && html`<p>${link(back, "← Back")} <small data-live></small></p>`,
       html`<header><h1>${rest.title}</h1><div class="row">${actions}</div></header>`,

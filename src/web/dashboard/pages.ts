@@ -63,7 +63,8 @@ const appPages: ResourcePages<AppRecord> = createPages({
   nextPaths: { deploy: "/dashboard/apps/{app_id}/deployments/{id}" },
   hints: {
     delete: "This deletes its deployments too, but not its data sources. It cannot be undone.",
-    theme: "light or dark. With any other name the page follows the reader’s system.",
+    theme:
+      "light (also if it is empty) or dark. With any other name, such as auto, the page follows the reader’s system.",
     public: "Anyone with the address can see it. Otherwise only users of this account can.",
     environment: "A new deployment replaces the live one of the same environment.",
     custom_domain: "A host name that points to this server.",
@@ -111,7 +112,7 @@ const dataSourcePages = createPages<DataSourceRecord>({
   hints: {
     delete: "This deletes the rows, and the app no longer shows them. It cannot be undone.",
     app_id:
-      "The app that shows the data; it cannot be changed later. “Add data” on the page of an app fills this in.",
+      "The app that shows the data; it cannot be changed later. “Add data” on the page of an app fills this in. Without an app only the API can read the data.",
     data: "CSV with a header line, or a JSON array of flat objects; at most 10 MiB.",
   },
   /** POST /data-sources takes JSON as a value and CSV as text. */
@@ -130,7 +131,7 @@ const dataSourcePages = createPages<DataSourceRecord>({
     return { app: app ? link(`/dashboard/apps/${app.id}`, app.title) : "" };
   },
   async renderContent({ columns, status, error }, page) {
-    if (status === "failed") return alertBox("status", ["The data could not be read: ", error]);
+    if (status === "failed") return alertBox("alert", ["The data could not be read: ", error]);
     const operation = getOperation("GET /data-sources/{data_source_id}/rows");
     const rows = await page.callApi<ListPage<Row>>(operation, { query: { offset: 0, limit: 20 } });
     if (rows instanceof AppError || columns === null) return null;
@@ -162,7 +163,7 @@ const oauthAppPages = createPages({
   title: "OAuth apps",
   empty: "No OAuth apps yet. Register one to let it act for users of this account.",
   intro:
-    "OAuth apps act for users of this account, [as far as each user allows](/docs#oauth). To revoke what users allowed, delete the app.",
+    "OAuth apps act for users of this account, [as far as each user allows](/docs#oauth). An app can revoke the access of one user by `POST /oauth/revoke`. Deleting the app here revokes that of all users.",
   path: "/dashboard/settings/oauth-apps/{client_id}",
   apiPath: "/oauth-clients/{client_id}",
   labels: { new: "Register OAuth app", delete: "Delete" },
@@ -203,10 +204,10 @@ const eventPages = createPages<EventRecord>({
   ],
 });
 
-/** Returns the title, the name or else the app of the event's object. */
+/** Returns the title, the name, the point or else the app of the event's object. */
 function getObjectName({ body }: EventRecord): string {
-  const { title, name, app_id } = JSON.parse(body).data.object;
-  return title ?? name ?? app_id;
+  const { title, name, data_point, app_id } = JSON.parse(body).data.object;
+  return title ?? name ?? (Object.values(data_point ?? {}).join(", ") || app_id);
 }
 
 const webhookPages: ResourcePages<WebhookRecord> = createPages({
@@ -298,9 +299,9 @@ async function renderDelivery(
 <p>POST ${url}</p>
 ${details("Headers", [html`<pre>${lines.join("\n")}</pre>`, muted(inlineMarkdown(SIGNATURE))])}
 ${details("curl", html`<pre id="${curlId}">${curl}</pre>`)}
-<pre>${indentJson(body)}</pre>${muted("Formatted for reading; the curl command has the exact body.")}</section>
+<pre>${indentJson(body)}</pre></section>
 <section class="card"><h3>Response</h3><p>${describeResponse(attempt)} in ${duration_ms} ms</p>
-${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div>`;
+<pre>${indentJson(response_body || "(empty body)")}</pre></section></div>`;
   };
 
   const [last, ...earlier] = attempts.map(renderAttempt).reverse();
@@ -316,7 +317,7 @@ ${response_body && html`<pre>${indentJson(response_body)}</pre>`}</section></div
 }
 
 const SIGNATURE =
-  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. [How to check it](/docs/events#headers-of-a-delivery).";
+  "`X-Service-Signature` is `sha256=` and the HMAC-SHA256 of the exact body, in hexadecimal; the key is the secret of the webhook. The body below is formatted for reading; the curl command has the exact one. [How to check it](/docs/events#headers-of-a-delivery).";
 
 /** Quotes a word for a shell. */
 const quote = (text: string): string => `'${text.replaceAll("'", "'\\''")}'`;

@@ -49,7 +49,7 @@ const OAUTH_STEPS = [
     'curl "$AUTH_URL/v1/apps" -H "Authorization: Bearer $ACCESS_TOKEN"',
   ],
   [
-    "Refresh. The response contains a new refresh token; do not use the old one again.",
+    "Refresh. The refresh token is enough, as in the specification. The response contains a new one; do not use the old one again.",
     'curl "$AUTH_URL/oauth/token" -d grant_type=refresh_token -d "refresh_token=$REFRESH_TOKEN"',
   ],
   [

@@ -24,7 +24,7 @@ import { type Doc, split, toAnchor } from "./page.ts";
 const GROUPS = {
   Apps: "An app shows data as charts. Create it, deploy it to an environment, and report how its users interact with it.",
   "Data sources":
-    "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types. A chart draws the first column of numbers over the first column of times, or else of names.",
+    "A data source is a table that apps show. Upload CSV or JSON; processing finds the columns and their types. A chart draws the first column of numbers over the first column of times, or else of names. A further column of at most eight names gives each of them a color.",
   Webhooks:
     "A webhook receives events by POST. Its deliveries can be read and sent again. [Receiving events](/docs/events) says how to receive them.",
   Events: "Every event of the account can be read here, whether or not a webhook received it.",

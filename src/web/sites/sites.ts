@@ -111,7 +111,7 @@ async function renderPanel(
   const content = chart && [
     ui.hidden("chart", id),
     renderChart(chart, sent),
-    html`<output class="${!sent && "soft"}">${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Select a point or a row of the table to send it to the owner of this app. The table has all columns."}</output>
+    html`<output class="${!sent && "soft"}">${sent ? ["Sent: ", describePoint(chart.y, sent), ". ", eventLink] : "Press a point, a bar or a row of the table to send it to the owner of this app. The table has all columns."}</output>
 <details${isSorted && html` open`}><summary>Show as table</summary>${table}</details>`,
   ];
   return html`<section class="card" id="${id}" aria-label="${name}"><h2>${name}</h2>

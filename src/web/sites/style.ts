@@ -8,7 +8,6 @@ export const SITE_STYLE = `.plot { padding: 2rem 1.25rem 3.5rem 3.5rem; }
 text { fill: var(--soft); font-size: 12px; }
 line { stroke: var(--line); }
 .base { stroke: var(--soft); }
-@media (width < 60rem) { .wide { display: none; } }
 ${HUES.map((hue, series) => `.s${series} { color: oklch(.62 .14 ${hue}); forced-color-adjust: none; }`).join("\n")}
 .line path { fill: none; stroke: currentcolor; stroke-width: 2; vector-effect: non-scaling-stroke; }
 .line { pointer-events: none; }
