@@ -97,7 +97,7 @@ export async function startWithSettings(
 
   await store.open(collections);
   try {
-    // Listens before it loads the data: if the port is in use, no API key is created that nobody would see.
+    // Listens before it seeds the store, so that a port in use leaves no API key that nobody has seen.
     const port = await server.listen(settings.port, settings.host);
     const localUrl = `${tlsCert === null ? "http" : "https"}://${toUrlHost(settings.host)}:${port}`;
     const urls = createUrls(settings.publicUrl ?? localUrl);

@@ -1,6 +1,7 @@
 // Background workers: send deliveries, process data sources, and delete expired records. All pending work is in the
 // store, so a stop loses nothing and a start resumes everything. Notifications of commits only say which records to
 // check.
+import { AsyncResource } from "node:async_hooks";
 import { createOutbox, type Outbox, type OutboxDeps } from "./delivery/outbox.ts";
 import { listUnprocessed, processDataSource } from "./domain/data-sources.ts";
 import { cancelUndeliverable, shiftPendingDeliveries } from "./domain/events.ts";
@@ -40,12 +41,15 @@ export function createWorkers(deps: OutboxDeps) {
     }),
   );
   notifications.on("dataSourceCreated", (id) => running && processSource(id));
-  clock.onSetBack((by_ms) => {
-    if (running)
-      tasks.run("following a clock that was set back", () =>
-        unitOfWork.run((ctx) => shiftPendingDeliveries(ctx, by_ms)),
-      );
-  });
+  // A unit of work may be what finds the clock set back, and must not seem to call its store itself.
+  clock.onSetBack(
+    AsyncResource.bind((by_ms: number) => {
+      if (running)
+        tasks.run("following a clock that was set back", () =>
+          unitOfWork.run((ctx) => shiftPendingDeliveries(ctx, by_ms)),
+        );
+    }),
+  );
 
   return {
     /** Resumes all pending work. */

@@ -1,7 +1,7 @@
 // The outbox (spec part 6; 6.retry-schedule, 6.webhook-concurrency): makes the due attempts and stores each result. The
 // rows are authoritative, so a crash loses nothing and interrupted deliveries are sent again. It cannot be restarted
 // after `stop`. Due times are pure functions of the attempt, the time and the receiver's Retry-After.
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import {
   type AttemptResult,
   cancelUndeliverable,
@@ -212,8 +212,7 @@ function nextAttemptAt(
   if (wait_ms === undefined) return null;
   // From the random part of the id, so that it repeats with a random seed, whatever the time.
   const random = id.slice(-RANDOM_LENGTH);
-  const hash = createHash("sha256").update(`${random} ${scheduled}`).digest();
-  const fraction = hash.readUInt32BE() / 2 ** 32;
+  const fraction = hash("sha256", `${random} ${scheduled}`, "buffer").readUInt32BE() / 2 ** 32;
   const jittered_ms = Math.round(wait_ms * (1 - JITTER + 2 * JITTER * fraction));
   return toIso(now + Math.max(jittered_ms, requested_ms));
 }

@@ -79,18 +79,13 @@ const DETAILS = {
   status: null,
 };
 
-/** Returns the result of an attempt without a response. */
+/** Returns the result of an attempt without a response; after a success without an error. */
 export const failure = (
-  error: AttemptError,
-  error_detail: string | null = DETAILS[error],
+  error: AttemptError | null,
+  error_detail: string | null = error && DETAILS[error],
 ): SendResult => ({ response_status: null, response_body: null, error, error_detail });
 
-const SUCCESS: SendResult = {
-  response_status: null,
-  response_body: null,
-  error: null,
-  error_detail: null,
-};
+const SUCCESS = failure(null);
 
 /** The message is the rule that forbids the address. */
 class BlockedAddressError extends Error {}
@@ -188,7 +183,7 @@ function exchange(
   });
 }
 
-/** Reuses a connection only if the receiver announces a long enough keep-alive; any other may close just then. */
+/** Reuses a connection only if the receiver announces a long enough keep-alive; it may close any other just as it is reused. */
 function isReusable({ headers }: http.IncomingMessage): boolean {
   const [, timeout_s] = /\btimeout=(\d+)/.exec(String(headers["keep-alive"])) ?? [];
   return Number(timeout_s) * 1_000 > IDLE_MS;

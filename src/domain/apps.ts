@@ -94,10 +94,12 @@ interface SiteUrls {
   isOwnHost(host: string): boolean;
 }
 
-/** Returns the error if the custom domain of an unvalidated body is the server's own host. */
-export function findOwnHostError(body: unknown, urls: SiteUrls): readonly FieldError[] {
-  const { custom_domain }: { readonly custom_domain?: unknown } = Object(body);
-  const domain = typeof custom_domain === "string" && toCanonicalHost(custom_domain);
+/** Returns the error if the custom domain of a deployment is the server's own host. */
+export function findOwnHostError(
+  { custom_domain }: { readonly custom_domain?: string | null | undefined },
+  urls: SiteUrls,
+): readonly FieldError[] {
+  const domain = custom_domain && toCanonicalHost(custom_domain);
   const detail = "must not be this server's own host";
   return domain && urls.isOwnHost(domain) ? [{ pointer: "#/custom_domain", detail }] : [];
 }

@@ -5,7 +5,7 @@ import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
 import { createCrudService, toNewRecord } from "./crud.ts";
-import { type AppError, appError } from "./errors.ts";
+import { type AppError, appError, notFound } from "./errors.ts";
 import {
   type AccountRecord,
   type AccountState,
@@ -72,12 +72,10 @@ export function checkAccountState(account: AccountRecord, method: string): AppEr
   return account.state === "limited" && !isRead ? appError({ code: "account_limited" }) : undefined;
 }
 
-export const setAccountState = (
-  unitOfWork: UnitOfWork,
-  account: AccountRecord,
-  state: AccountState,
-): Promise<AccountRecord> =>
+export const setAccountState = (unitOfWork: UnitOfWork, id: string, state: AccountState) =>
   unitOfWork.run(async ({ tx }) => {
+    const account = await tx.get(accounts, id);
+    if (account === undefined) return notFound("account");
     const changed = { ...account, state };
     await tx.put(accounts, changed);
     return changed;

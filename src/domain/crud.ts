@@ -78,8 +78,8 @@ function isChanged<R>(record: R, patch: Patch<R>): boolean {
 }
 
 /**
- * Checks If-Match against the record before the change. Evaluated last, because 409 precedes 412. An error rolls the
- * change back.
+ * Checks If-Match and If-None-Match against the unchanged record. Called after the change, because 409 precedes 412; an
+ * error rolls the change back.
  */
 type Precondition<R> = (record: R) => AppError | undefined;
 

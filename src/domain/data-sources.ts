@@ -23,14 +23,13 @@ export const dataSourceService = createCrudService(dataSources, "data source", d
 export const listDataSourcesOfApp = (reader: Reader, appId: string, range: Range) =>
   paginate(reader, dataSources, "app", [appId], range);
 
-/** Returns the error if `app_id` of an unvalidated body is no app of the account. */
+/** Returns the error if the app of a data source is no app of the account. */
 export async function findAppError(
   reader: Reader,
   account: AccountRecord,
-  body: unknown,
+  { app_id }: { readonly app_id?: string | null | undefined },
 ): Promise<readonly FieldError[]> {
-  const { app_id }: { readonly app_id?: unknown } = Object(body);
-  if (typeof app_id !== "string") return [];
+  if (!app_id) return [];
   const app = await reader.get(apps, app_id);
   const detail = "must be the id of one of your apps, or null";
   return app?.account_id === account.id ? [] : [{ pointer: "#/app_id", detail }];

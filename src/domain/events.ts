@@ -24,6 +24,8 @@ export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(["user.int
 
 /** Events kept per account, and sample events besides. */
 const EVENTS_KEPT = 10_000;
+/** The maximum of events that one new event may replace, so that its cost does not grow with pending deliveries. */
+const DELETED_MAX = 100;
 
 /** Records an event about `object` and creates a delivery for every webhook subscribed to its type. */
 export async function recordEvent(
@@ -74,8 +76,9 @@ async function putEvent(
 
 /** Deletes the oldest events beyond the limit with their deliveries, unless one of these is pending. */
 async function deleteOldest(tx: Tx, list: Values): Promise<void> {
-  const limit = (await tx.count(events, "account", list)) - EVENTS_KEPT;
-  if (limit <= 0) return;
+  const excess = (await tx.count(events, "account", list)) - EVENTS_KEPT;
+  if (excess <= 0) return;
+  const limit = Math.min(excess, DELETED_MAX);
   for (const { id } of await tx.page(events, "account", list, { offset: 0, limit })) {
     const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
     if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;
@@ -227,7 +230,7 @@ export const isDeliverable = (
   webhook: WebhookRecord | undefined,
 ): webhook is WebhookRecord => webhook !== undefined && (webhook.active || delivery.test);
 
-/** Ends a delivery. One that arrived earlier succeeded, even if a later redelivery did not. */
+/** Ends a delivery. It has succeeded if any attempt has. */
 const finishDelivery = (
   delivery: DeliveryRecord,
   status: "failed" | "cancelled",

@@ -89,7 +89,7 @@ export class UnitOfWork {
       });
     } catch (error) {
       if (error instanceof AppError) return error as T; // the value that `work` returned
-      // The outcome is unknown: the store may have committed.
+      // The store may have committed. After a rollback the subscribers find nothing to do.
       if (!isStoreError(error, "StorageUnavailable")) emitPublished();
       throw error;
     }

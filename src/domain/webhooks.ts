@@ -19,10 +19,12 @@ import type { AccountContext, TxContext, UnitOfWork, WithOptionalId } from "./un
 /** Returns the rule of the address policy that a URL violates, if any. */
 export type CheckUrl = (url: string) => string | undefined;
 
-/** Returns the error of an unvalidated body whose URL the address policy forbids. */
-export function findUrlErrors(body: unknown, checkUrl: CheckUrl): readonly FieldError[] {
-  const { url }: { readonly url?: unknown } = Object(body);
-  const detail = typeof url === "string" ? checkUrl(url) : undefined;
+/** Returns the error if the address policy forbids the URL of a webhook. */
+export function findUrlErrors(
+  { url }: { readonly url?: string | undefined },
+  checkUrl: CheckUrl,
+): readonly FieldError[] {
+  const detail = url === undefined ? undefined : checkUrl(url);
   return detail === undefined ? [] : [{ pointer: "#/url", detail }];
 }
 

@@ -14,7 +14,7 @@ import {
   pickMembers,
   type Schema,
 } from "../lib/schema.ts";
-import type { HttpRequest, ServiceUrls } from "./message.ts";
+import type { ServiceUrls } from "./message.ts";
 import type { PathParams, RouteKey } from "./router.ts";
 
 /** What operations depend on besides the unit of work. */
@@ -33,9 +33,7 @@ export interface HandlerContext<Q = unknown, B = unknown> {
   readonly routeDeps: RouteDeps;
   readonly query: Q;
   readonly body: B;
-  /** The request itself, for values that no route declares, such as its host. */
-  readonly request: HttpRequest;
-  /** Checks If-Match against the record; call it inside the transaction that changes the record. */
+  /** Checks If-Match and If-None-Match against the unchanged record, inside the transaction that changes it. */
   precondition(record: object): AppError | undefined;
 }
 
@@ -59,8 +57,8 @@ export interface Operation<Q = unknown, B = unknown, R = unknown> extends RouteK
   /** Schema name of the request body in the OpenAPI document; every route with a body has one. */
   readonly bodyName?: string;
   readonly body?: Schema<B>;
-  /** Errors of fields that no schema can find, because they depend on settings or stored data. */
-  fieldErrors?(context: HandlerContext): Promise<readonly FieldError[]>;
+  /** Errors of valid fields that depend on settings or stored data. Invalid fields of the body are undefined. */
+  fieldErrors?(context: HandlerContext<Q, Partial<B>>): Promise<readonly FieldError[]>;
   /** Defaults to 1 MiB. */
   readonly bodyLimit?: number;
   /** The numbers of the body must not be rounded. */
@@ -120,16 +118,14 @@ interface SerializedRecord {
   readonly etag: string;
 }
 
-/** Strong (RFC 9110 8.8.1): equal tags are equal bytes. */
-const createEtag = (text: string): string => `"${hash("sha256", text, "base64url")}"`;
-
 export function serializeOnce<R extends object>(
   serializer: Serializer<R>,
   record: R,
   cache: TextCache,
 ): SerializedRecord {
   const text = serializer.toJson(record, cache);
-  return { text, etag: createEtag(text) };
+  // Strong (RFC 9110 8.8.1): equal tags are equal bytes.
+  return { text, etag: `"${hash("sha256", text, "base64url")}"` };
 }
 
 /** JSON Schema of an object with exactly these members, all required by default. */

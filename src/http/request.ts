@@ -4,7 +4,7 @@ import { isUtf8 } from "node:buffer";
 import type { IncomingMessage } from "node:http";
 import { parseExactJson } from "../domain/columns.ts";
 import { type AppError, appError, type FieldError } from "../domain/errors.ts";
-import { type Issue, object, pointer, type Schema, UNKNOWN_MEMBER } from "../lib/schema.ts";
+import { type Issue, object, UNKNOWN_MEMBER } from "../lib/schema.ts";
 import { type HttpRequest, JSON_TYPE } from "./message.ts";
 import type { Operation } from "./operation.ts";
 
@@ -26,6 +26,8 @@ export const DATA_BODY_BYTES = 10 * MIB;
 const NESTING_MAX = 64;
 export const KEY_MAX = 255;
 const MERGE_PATCH_TYPE = "application/merge-patch+json";
+/** Node joins repeated headers with commas. */
+const HOST = /^[^\s,/?#@]*$/;
 const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
 export const NO_QUERY = object({});
 
@@ -37,8 +39,8 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
   const [path, ...query] = target.split("?");
   let protocolError: AppError | undefined;
   if (url.length > LIMITS.url_bytes) protocolError = tooLarge("uri_too_long", LIMITS.url_bytes);
-  else if (headers.host === undefined && httpVersion === "1.1")
-    protocolError = badRequest("The Host header is missing.");
+  else if (!HOST.test(headers.host ?? (httpVersion === "1.1" ? "?" : "")))
+    protocolError = badRequest("The Host header is missing, repeated or invalid.");
   return {
     id,
     method,
@@ -175,7 +177,7 @@ export const getMediaType = ({ headers }: HttpRequest): string =>
 const invalidJson = (detail: string): AppError =>
   appError({ code: "invalid_json", detail, errors: [{ pointer: "#", detail }] });
 
-/** Parses the body as JSON or returns an error; `validateBody` checks the fields. */
+/** Parses the body as JSON or returns an error. */
 export function parseJson(bytes: Buffer, exactNumbers = false): unknown {
   if (!isUtf8(bytes)) return invalidJson("The body is not valid UTF-8.");
   try {
@@ -194,21 +196,3 @@ const isNestedDeeper = (value: unknown, levels: number): boolean =>
   typeof value === "object" &&
   value !== null &&
   (levels === 0 || Object.values(value).some((member) => isNestedDeeper(member, levels - 1)));
-
-/** Returns the accepted value, or one error with all issues and the errors of other fields. */
-export function validateBody(
-  schema: Schema<unknown>,
-  body: unknown,
-  otherErrors: readonly FieldError[],
-): unknown {
-  const issues: Issue[] = [];
-  const value = schema.check(body, [], issues);
-  const errors: FieldError[] = issues.map(({ path, detail }) => ({
-    pointer: pointer(path),
-    detail,
-  }));
-  const isNew = (error: FieldError) => errors.every(({ pointer }) => pointer !== error.pointer);
-  return issues.length + otherErrors.length === 0
-    ? value
-    : appError({ code: "validation_failed", errors: [...errors, ...otherErrors.filter(isNew)] });
-}

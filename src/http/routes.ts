@@ -143,7 +143,6 @@ const dataSourceRoutes = [
     scope: "read:data",
     operationId: "listDataSourceRows",
     summary: "List the rows of a data source",
-    loads: source.readOperation,
     query: listQuery,
     status: 200,
     serializer: listSerializer(rowSerializer),

@@ -108,7 +108,9 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     if (status !== 204 && status !== 304) headers["content-length"] = `${Buffer.byteLength(body)}`;
     response.writeHead(status, headers).end(body);
     // The client reads slowly: the connection is closed if it stops reading for `unread_ms`.
-    if (response.writableLength > 0) response.req.socket.setTimeout(limits.unread_ms);
+    // A pipelined response has no socket before its turn.
+    const { socket } = response;
+    if (socket && response.writableLength > 0) socket.setTimeout(limits.unread_ms);
   }
 
   /** Responds to input that is not HTTP (RFC 9112) or did not arrive in time, and closes the connection. */
@@ -117,7 +119,7 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     const isHandling = latest !== undefined && !latest.writableEnded;
     const isIncomplete = latest?.req.complete === false;
     const isHttpError = /^(HPE|ERR_HTTP)_/.test(error.code ?? "");
-    // A whole request still gets its own response, and an incomplete one may have it already.
+    // A complete request that is being handled gets its own response; an incomplete one may have been answered already.
     if (!isHttpError || !socket.writable || isHandling !== isIncomplete) {
       socket.destroy();
       return;

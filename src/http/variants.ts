@@ -79,7 +79,7 @@ export function withVariants(handle: RequestHandler, variants: Variants): Reques
     let response = await handle(request);
     if (!request.path.startsWith(`${VERSION_PREFIX}/`)) return response;
     if (variants["list-shape"]) response = toBareList(response);
-    // Before the body that has its code changes.
+    // First, because `toFlatError` replaces the body that this reads.
     if (variants["validation-status"]) response = toBadRequest(response);
     if (variants["error-body"]) response = toFlatError(response);
     const { responseHeaders } = request;

@@ -11,7 +11,7 @@ const COUNT_MAX = 62 ** COUNT_LENGTH;
 export const RANDOM_LENGTH = 11;
 /** Slightly more than 256 bits. */
 const SECRET_LENGTH = 43;
-/** Captures the time of an id generated here before the year 8888; ids of a seed and hashes look different. */
+/** Captures the time of an id generated here before the year 8888; most ids of a seed and hashes look different. */
 const GENERATED_ID = /^[a-z]+_(0[^_]{8})\w{14}$/;
 
 /** The id generator without the methods that reposition it. */

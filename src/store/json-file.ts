@@ -53,6 +53,11 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
       stop(new Error(`${file} was taken over by another process; restart this one`));
   }
 
+  function releaseLock(): void {
+    lock?.release();
+    lock = undefined;
+  }
+
   /** Makes created, renamed and removed names durable. */
   async function syncFolder(): Promise<void> {
     const folder = await open(dirname(file), "r");
@@ -82,7 +87,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
       return recovered.tables;
     } catch (error) {
       await journal?.close();
-      lock?.release();
+      releaseLock();
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       throw new StoreOpenError(
         `${path} cannot be used (${error}). Its folder must exist, and this user must be able to write there. In a container, mount the folder, not the file alone.`,
@@ -152,8 +157,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
       if (length > 0) await checkpoint(tables);
       await journal?.close();
       if (length === 0) tryCall(() => lock?.isHeld() && rmSync(`${file}.journal`));
-      lock?.release();
-      lock = undefined;
+      releaseLock();
     },
   });
 }

@@ -86,7 +86,7 @@ export function createStore(storage: Storage): Store {
     return new Promise<unknown>((resolve, reject) => {
       if (state !== "open") throw new Error(`The store is ${state}`);
       enqueue({ work, resolve, reject });
-      // The unit of work that runs may wait for just this call.
+      // The unit of work that runs may be waiting for this very call.
       if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
     }) as Promise<T>;
   }
@@ -110,11 +110,11 @@ export function createStore(storage: Storage): Store {
     const outcomes = [];
     for (const call of calls) {
       const count = unsaved.length;
-      const resolveCall = await call.work().then(
+      const settle = await call.work().then(
         (result) => () => call.resolve(result),
         (error) => () => call.reject(error),
       );
-      outcomes.push({ call, settle: resolveCall, hasChanges: unsaved.length > count });
+      outcomes.push({ call, settle, hasChanges: unsaved.length > count });
     }
     try {
       if (unsaved.length > 0) await storage.append(unsaved, tables);
@@ -173,13 +173,17 @@ export function createStore(storage: Storage): Store {
     snapshot: () =>
       run(async () => ({ format: DATA_FORMAT, collections: copy(listRecords(tables)) })),
 
-    restore: (data: StoreData) =>
-      run(async () => {
+    restore(data: StoreData) {
+      let isDone = false;
+      return run(async () => {
+        if (isDone) return; // a failed batch runs its calls again
         const loaded = loadTables(collections, copy(data.collections), "The data");
         await storage.replace(loaded);
         tables = loaded;
         unsaved = [];
-      }),
+        isDone = true;
+      });
+    },
 
     /** Calls made before run to completion. */
     async close() {

@@ -1,6 +1,7 @@
 // The service handle for embedding tests (1.test-controls): moves time, injects faults, shows journals and switches
 // between states. Before a state change, requests end and background work stops.
 import { setAccountState } from "../domain/credentials.ts";
+import { AppError } from "../domain/errors.ts";
 import { listDueDeliveries } from "../domain/events.ts";
 import {
   type AccountRecord,
@@ -191,9 +192,12 @@ export async function openService(deps: ServiceDeps) {
 
     async setAccountState(newState: AccountState): Promise<AccountRecord> {
       const state = parseOption(accountState, newState, "setAccountState");
-      const account = await setAccountState(new UnitOfWork(unitOfWorkDeps), startup.account, state);
-      startup = { ...startup, account };
-      return account;
+      const { account } = startup;
+      const changed = await setAccountState(new UnitOfWork(unitOfWorkDeps), account.id, state);
+      if (changed instanceof AppError)
+        throw new OptionError("setAccountState: the account was replaced by a restore");
+      if (startup.account === account) startup = { ...startup, account: changed };
+      return changed;
     },
 
     /** Returns all stored data and the time as plain JSON. */

@@ -6,7 +6,7 @@ import { createApiKey, findApiKey, generateApiKey } from "../domain/credentials.
 import { listUnprocessed, processDataSource } from "../domain/data-sources.ts";
 import { type AccountRecord, accounts, deliveries, events } from "../domain/model.ts";
 import { applySeed, DEFAULT_SEED, seedSchema } from "../domain/seed.ts";
-import { FIRST_RECORD, type Reader, type StoreData } from "../domain/store.ts";
+import { FIRST_RECORD, type Reader, type Store, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { CheckUrl } from "../domain/webhooks.ts";
 import { type AdjustableClock, isDateTime, parseIso, toIso } from "../lib/clock.ts";
@@ -51,8 +51,8 @@ export async function createState({
   const seed = await buildSeed(unitOfWorkDeps, checkWebhookUrl, settings);
 
   /**
-   * Makes new ids sort after all stored ones. With a random seed, equal data continue with equal ids. Only ids count,
-   * because receivers have other ports in each run.
+   * Makes new ids sort after all stored ones. With a random seed, equal ids continue with equal ids; other data, such as
+   * the ports of receivers, differ between runs.
    */
   function continueIds({ collections }: StoreData): void {
     const lastIds = Object.values(collections).map((records) => records.at(-1)?.id ?? "");
@@ -62,15 +62,15 @@ export async function createState({
   }
 
   /** Opens the account of this key, or the first account, which then gets the key. */
-  const openAccount = (apiKey: string | null): Promise<StartupAccount> =>
-    new UnitOfWork(unitOfWorkDeps).run(async (ctx) => {
+  const openAccount = (data: Store, apiKey: string | null): Promise<StartupAccount> =>
+    new UnitOfWork({ ...unitOfWorkDeps, store: data }).run(async (ctx) => {
       const { account, storedKey } = await findAccount(ctx.tx, apiKey);
       if (apiKey !== null && !storedKey)
         await createApiKey({ account, ...ctx }, { name: KEY_NAME, key: apiKey });
       return { account, apiKey };
     });
 
-  /** Replaces all data, once they are known to be valid. The start-up key is added if it is missing. */
+  /** Replaces all data, once they are known to be valid. The start-up key is added to them if it is missing. */
   async function load(data: StoreData, apiKey: string | null): Promise<StartupAccount> {
     if (data?.format !== 2 || !data.collections)
       throw new OptionError("A snapshot must have the format 2 and collections");
@@ -80,11 +80,12 @@ export async function createState({
     const record = await loaded.get(clockRecords, TIME_ID);
     if (record && !isDateTime(String(record.at)))
       throw new OptionError("The snapshot's time must be a date and time");
-    await store.restore(data);
     clock.rewind();
     if (record && settings.clock === "manual") clock.set(parseIso(record.at));
     continueIds(data);
-    return openAccount(apiKey);
+    const account = await openAccount(loaded, apiKey);
+    await store.restore(await loaded.snapshot());
+    return account;
   }
 
   const reset = (apiKey: string | null) => load(seed.data, apiKey ?? seed.firstKey);
@@ -95,7 +96,7 @@ export async function createState({
       if ((await store.count(accounts, "all", [])) === 0) return reset(settings.apiKey);
       if (settings.seed) warn("The seed was not used, because the store already holds an account.");
       continueIds(await store.snapshot());
-      return openAccount(settings.apiKey ?? (needsKey ? generateApiKey(ids) : null));
+      return openAccount(store, settings.apiKey ?? (needsKey ? generateApiKey(ids) : null));
     },
 
     /** Returns to the seed with the same start-up key. */

@@ -143,7 +143,7 @@ function replayJournal(file: string, bytes: Buffer, tables: Tables, contained: n
 /** Returns a file's content; undefined if there is no file. */
 export const readIfExists = (file: string) => tryCall(() => readFileSync(file), "ENOENT");
 
-/** Runs a system call that may fail without harm, with any error or only this one; then it returns undefined. */
+/** Returns undefined if the system call fails with the code `harmless`, or with any code if none is given. */
 export function tryCall<T>(call: () => T, harmless?: string): T | undefined {
   try {
     return call();
