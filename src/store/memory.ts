@@ -15,6 +15,7 @@ import { after, type Timer } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
 import {
   type Change,
+  DATA_FORMAT,
   getDeclared,
   listRecords,
   loadTables,
@@ -30,9 +31,6 @@ import {
 const WORK_MS_MAX = 100;
 const GIVEN_UP =
   "A unit of work may await only its own transaction; this one waited for something else and was rolled back";
-
-/** The format of snapshots and data files. */
-export const DATA_FORMAT = 2;
 
 /** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
 interface Storage {

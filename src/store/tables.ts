@@ -8,6 +8,9 @@ import {
   type Values,
 } from "../domain/store.ts";
 
+/** The format of snapshots and data files. */
+export const DATA_FORMAT = 2;
+
 /** A record whose fields are read by name. */
 interface StoredRecord extends Entity {
   readonly [field: string]: unknown;

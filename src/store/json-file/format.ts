@@ -3,8 +3,14 @@
 import { isUtf8 } from "node:buffer";
 import { readFileSync } from "node:fs";
 import { type AnyCollection, type Entity, StoreOpenError } from "../../domain/store.ts";
-import { DATA_FORMAT } from "../memory.ts";
-import { type Change, getDeclared, listRecords, loadTables, type Tables } from "../tables.ts";
+import {
+  type Change,
+  DATA_FORMAT,
+  getDeclared,
+  listRecords,
+  loadTables,
+  type Tables,
+} from "../tables.ts";
 
 /** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
 export const FILE_MODE = 0o600;
