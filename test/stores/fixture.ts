@@ -1,6 +1,6 @@
 // Fixtures of the store tests: a small model, and stores on files in temporary folders.
 import assert from "node:assert/strict";
-import { copyFileSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { closeSync, copyFileSync, openSync, readdirSync, readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { TestContext } from "node:test";
 import {
@@ -88,14 +88,21 @@ const listFiles = (folder: string) =>
     return name.endsWith(".lock") ? name : { name, ino, size, mtimeMs };
   });
 
-/** Asserts that opening the file rejects with one line that contains all texts, and changes no file. */
+/**
+ * Asserts that opening the file rejects with one line that contains all texts, and changes no file; and that a close
+ * then leaves alone a file that was opened meanwhile.
+ */
 export async function failsToOpen(file: string, ...texts: readonly string[]) {
   const before = listFiles(dirname(file));
-  await assert.rejects(jsonFileStore(file).open([notes]), (error) => {
+  const store = jsonFileStore(file);
+  await assert.rejects(store.open([notes]), (error) => {
     assert.ok(isStoreError(error, "StoreOpenError"), String(error));
     assert.doesNotMatch(error.message, /\n/);
     for (const text of texts) contains(error.message, text);
     return true;
   });
+  const other = openSync(".", "r");
+  await store.close();
+  closeSync(other);
   assert.deepEqual(listFiles(dirname(file)), before);
 }

@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { isStoreError } from "../../src/domain/store.ts";
-import { memoryStore } from "../../src/store/memory.ts";
+import { createStore, memoryStore } from "../../src/store/memory.ts";
+import { loadTables } from "../../src/store/tables.ts";
 import { promised, turns } from "../support/index.ts";
 import { storeContract } from "./contract.ts";
 import { data, idsIn, note, notes, write } from "./fixture.ts";
@@ -31,6 +32,21 @@ test("a unit of work that never ends is rolled back, and its later calls and tho
   await turns(3);
   await write(store, note("after"));
   assert.equal(await idsIn(store), "after");
+});
+
+test("a restore is not repeated when a later commit of its batch fails", async (t) => {
+  const replace = t.mock.fn(async () => undefined);
+  const store = createStore({
+    load: async (collections) => loadTables(collections, {}, "The data"),
+    append: () => Promise.reject(new Error("full")),
+    replace,
+    close: async () => undefined,
+  });
+  await store.open([notes]);
+  const restored = store.restore(data(note("a")));
+  await assert.rejects(write(store, note("b")), /full/);
+  await restored;
+  assert.deepEqual([replace.mock.callCount(), await idsIn(store)], [1, "a"]);
 });
 
 test("a restore of invalid data rejects and keeps the current data", async () => {
