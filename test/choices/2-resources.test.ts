@@ -352,6 +352,22 @@ choice(
   },
 );
 
+choice(
+  "8.field-lengths.url: an overlong URL or domain is rejected within seconds",
+  async ({ api }) => {
+    // Ideographs, whose conversion to ASCII takes quadratic time.
+    const points = Array.from({ length: 250_000 }, (_, at) => 0x20000 + (at % 40_000));
+    const host = `${points.map((point) => String.fromCodePoint(point)).join("")}.com`;
+    const { path } = await api.newApp();
+    const impatient = api.with({ patience_ms: 5_000 });
+    for (const [request, rest, field, value] of [
+      ["POST /webhooks", WHOLE, "url", `https://${host}/`],
+      [`POST ${path}/deploy`, { name: "R" }, "custom_domain", host],
+    ] as const)
+      await fieldRules(impatient, request, rest, { field, bad: [value] });
+  },
+);
+
 const urls = (scheme: string, hosts: string) =>
   hosts.split(" ").map((host) => `${scheme}://${host}/`);
 

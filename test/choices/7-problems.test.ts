@@ -239,7 +239,7 @@ const chunksOf = (body: string) =>
   `5\r\n${body.slice(0, 5)}\r\na;ext=1\r\n${body.slice(5)}\r\n0\r\ntrailer: x\r\n\r\n`;
 
 choice(
-  "7.error-codes.not-http: an ambiguous length and a missing host are rejected",
+  "7.error-codes.not-http: an ambiguous length, and a missing, repeated or invalid host are rejected",
   async (context) => {
     for (const lines of [
       ["content-length: 15", "content-length: 16"],
@@ -250,7 +250,8 @@ choice(
       problem(await rawAnswer(context.authUrl, post(context, ...lines) + APP), "invalid_request");
     const chunked = post(context, "transfer-encoding: chunked");
     problem(await rawAnswer(context.authUrl, `${chunked}zz\r\n`), "invalid_request");
-    problem(await rawAnswer(context.authUrl, "GET / HTTP/1.1\r\n\r\n"), "invalid_request");
+    for (const host of ["", "host: x\r\nhost: x\r\n", "host: x y\r\n"])
+      problem(await rawAnswer(context.authUrl, `GET / HTTP/1.1\r\n${host}\r\n`), "invalid_request");
   },
 );
 
@@ -265,6 +266,8 @@ choice("1.rfcs.http: unusual but valid requests are accepted", async (context) =
     [302, head("GET HTTP://localhost?x=1", context)],
     [200, head(`GET http://${custom_domain}/`, context)],
     [302, head("GET /", context)],
+    [302, "GET / HTTP/1.0\r\n\r\n"],
+    [302, "GET / HTTP/1.1\r\nhost: \r\n\r\n"],
     [200, account(context, "connection: upgrade", "upgrade: websocket", "sec-websocket-key: x")],
     [200, account(context, LENGTH) + APP], // the body of a GET means nothing
     [204, head(`DELETE /v1/apps/${id}`, context, LENGTH) + APP],

@@ -127,6 +127,18 @@ test("a connection that stops reading is closed within twice the limit", async (
   assert.ok(took_ms >= 100 && took_ms < 1_000, `${took_ms} ms`);
 });
 
+test("a pipelined response that waits for a slow one longer than the limit is not cut off", async () => {
+  const handle = async ({ path }: HttpRequest) => {
+    if (path === "/slow") await once(AbortSignal.timeout(150), "abort");
+    return emptyResponse(204);
+  };
+  await using it = await listening({ unread_ms: 50 }, { handle });
+  const connection = await it.send(GET.replace("/", "/slow") + GET);
+  (await connection.answer()).is(204);
+  (await connection.answer()).is(204);
+  connection.socket.destroy();
+});
+
 for (const [where, tls] of Object.entries({ "in clear": undefined, "over TLS": TLS }))
   test(`a stop lets a response in progress be read to its end, ${where}`, async () => {
     await using it = await listening({}, {}, tls);
