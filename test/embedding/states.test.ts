@@ -18,6 +18,7 @@ import {
   FIXED,
   freshAddress,
   freshFile,
+  Gate,
   hooked,
   printedOn,
   problem,
@@ -228,6 +229,24 @@ served("an invalid snapshot is rejected and changes nothing", async (it) => {
   await create(it, "New");
   await it.service.settled();
   assert.deepEqual(titles(hook), ["Old", "New"]);
+});
+
+test("a start stores the seed and the start-up key in one commit", async () => {
+  const gate = new Gate();
+  gate.fault = new Error("a second commit");
+  await using it = await embedded({ store: gate.store });
+  gate.fault = undefined;
+  (await it.api.get("/apps")).is(200);
+});
+
+test("the state of an account that is no longer stored cannot be set", async () => {
+  const store = memoryStore();
+  await using it = await embedded({ store });
+  const empty = { format: 2, collections: {} } as const;
+  await store.restore(empty);
+  const before = await store.snapshot();
+  await assert.rejects(it.service.setAccountState("limited"), OptionError);
+  assert.deepEqual(await store.snapshot(), before);
 });
 
 const assertNow = (time_ms: number) => {

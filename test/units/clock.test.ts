@@ -1,6 +1,7 @@
 // The running clock: its time whatever the system clock does, and when its scheduled entries run. When the machine's
 // clock steps forward or back under a service, due work runs once, and every wait keeps its length. Time is moved by hand.
 import assert from "node:assert/strict";
+import { AsyncLocalStorage } from "node:async_hooks";
 import { type TestContext, test } from "node:test";
 import { failure, type Sender } from "../../src/delivery/sender.ts";
 import type { DeliveryRecord } from "../../src/domain/model.ts";
@@ -207,6 +208,22 @@ test("steps: a step back during a manual attempt keeps the wait of the scheduled
   await it.redeliverWithStep(-HOUR_MS);
   assert.equal(it.sent(), 2);
   assert.equal(waitOf(await it.row(), it.clock), wait_ms);
+});
+
+test("steps: a step back that a unit of work notices moves the due times outside of it", async (t) => {
+  const { clock, step } = createMachine();
+  const { store, unitOfWork, idle } = await outboxWorld({ clock });
+  const inside = new AsyncLocalStorage<boolean>();
+  const contexts: unknown[] = [];
+  const { transact } = store;
+  t.mock.method(store, "transact", (work: Parameters<typeof transact>[0]) => {
+    contexts.push(inside.getStore());
+    return inside.run(true, () => transact(work));
+  });
+  step(-HOUR_MS);
+  await unitOfWork.run(async () => undefined);
+  await idle();
+  assert.deepEqual(new Set(contexts), new Set([undefined]));
 });
 
 test("steps: a rate window keeps its length after a step back, and a step forward ends it", async () => {

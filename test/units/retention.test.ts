@@ -55,6 +55,19 @@ test("8.bounds.events: an event with a pending delivery is kept until that is se
   assert.equal(await world.store.get(events, pending.id), undefined);
 });
 
+test("8.bounds.events: a new event replaces at most 100, however many are kept for pending deliveries", async (t) => {
+  const world = await outboxWorld();
+  await world.stop();
+  await world.webhook("http://127.0.0.1:9/");
+  for (let n = 0; n < 150; n += 1) await world.emit();
+  await emitMany(world, KEPT);
+  await world.unitOfWork.run(async (ctx) => {
+    const { mock } = t.mock.method(ctx.tx, "page");
+    await recordUpdate({ ...ctx, account: world.account }, "app.updated");
+    assert.ok(mock.callCount() < 105, `${mock.callCount()} lists`);
+  });
+});
+
 /** A store with sessions that expire after these times, and a retention that has run once. */
 async function expiring(...expiries_ms: readonly number[]) {
   const { clock, store, tasks, errors, workers } = await outboxWorld();
