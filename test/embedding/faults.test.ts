@@ -10,7 +10,6 @@ import { AdjustableClock } from "../../src/lib/clock.ts";
 import { TaskTracker } from "../../src/lib/tasks.ts";
 import { createFaults } from "../../src/testing/faults.ts";
 import {
-  choice,
   closeLater,
   embedded,
   eventually,
@@ -137,32 +136,29 @@ test("a delayed request that fails reports its error to its caller only", async 
   assert.deepEqual(reported, []);
 });
 
-choice(
+served(
   "1.test-controls.fault-place: the operation is not run, so a retry with the same idempotency key succeeds",
-  async () => {
-    await using it = await embedded();
-    it.service.faults.add({ ...CREATE, status: 503 });
+  async ({ api, service }) => {
+    service.faults.add({ ...CREATE, status: 503 });
     const again = { "Idempotency-Key": "k" };
-    (await it.api.post("/apps", { title: "A" }, again)).is(503);
-    const { status, headers } = await it.api.post("/apps", { title: "A" }, again);
+    (await api.post("/apps", { title: "A" }, again)).is(503);
+    const { status, headers } = await api.post("/apps", { title: "A" }, again);
     assert.deepEqual([status, headers["idempotency-replayed"]], [201, undefined]);
   },
 );
 
-choice(
+served(
   "1.test-controls.fault-place: an unauthorized request gets its own error and uses up no fault",
-  async () => {
-    await using it = await embedded();
-    it.service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
-    const { access_token } = await it.service.signIn({ scopes: ["read:apps"] });
-    (await it.api.as(null).delete("/apps/app_1")).is(401);
-    (await it.api.as(access_token).delete("/apps/app_1")).is(403);
-    (await it.api.delete("/apps/app_1")).is(500);
+  async ({ api, service }) => {
+    service.faults.add({ method: "DELETE", path: "/v1/apps/{app_id}", status: 500 });
+    const { access_token } = await service.signIn({ scopes: ["read:apps"] });
+    (await api.as(null).delete("/apps/app_1")).is(401);
+    (await api.as(access_token).delete("/apps/app_1")).is(403);
+    (await api.delete("/apps/app_1")).is(500);
   },
 );
 
-test("a fault's response is a problem with a code of its status", async () => {
-  await using it = await embedded();
+served("a fault's response is a problem with a code of its status", async ({ api, service }) => {
   for (const [status, code] of [
     [401, "expired_credential"],
     [403, "rate_limit_exceeded"],
@@ -170,8 +166,8 @@ test("a fault's response is a problem with a code of its status", async () => {
     [429, "injected_fault"],
     [500, "internal_error"],
   ] as const) {
-    it.service.faults.add({ ...LIST, status });
-    const answer = await it.api.get("/apps");
+    service.faults.add({ ...LIST, status });
+    const answer = await api.get("/apps");
     const { headers, json } = answer;
     assert.deepEqual([answer.status, json.status, json.code], [status, status, code]);
     assert.equal(json.instance, headers["x-request-id"]);
@@ -238,29 +234,21 @@ test("1.chaos.duplicate: no duplicate is sent after a close or a reset", async (
   }
 });
 
-underChaos(
-  "1.chaos.drop: nothing arrives, the attempt counts as failed and is retried",
-  [{ effect: "drop", times: 2 }],
-  async ({ arrived, clock, create, marks }) => {
-    assert.deepEqual(await create("A"), []);
-    assert.equal(arrived(), "");
-    for (const by of ["10s", "10m"]) await clock.advance(by);
-    assert.equal(arrived(), "A");
-    assert.equal(marks(), "drop dropped, drop dropped, null null");
-  },
-);
-
-underChaos(
-  "1.chaos.bad_signature: a correct receiver rejects the attempt and accepts the next one",
-  [{ effect: "bad_signature" }],
-  async ({ arrived, clock, create, marks }) => {
-    await create("A");
-    assert.equal(arrived(), "");
-    await clock.advance("10s");
-    assert.equal(arrived(), "A");
-    assert.equal(marks(), "bad_signature status, null null");
-  },
-);
+for (const [effect, error, title] of [
+  ["drop", "dropped", "nothing arrives, the attempt counts as failed and is retried"],
+  ["bad_signature", "status", "a correct receiver rejects the attempts and accepts the next one"],
+] as const)
+  underChaos(
+    `1.chaos.${effect}: ${title}`,
+    [{ effect, times: 2 }],
+    async ({ arrived, clock, create, marks }) => {
+      assert.deepEqual(await create("A"), []);
+      assert.equal(arrived(), "");
+      for (const by of ["10s", "10m"]) await clock.advance(by);
+      assert.equal(arrived(), "A");
+      assert.equal(marks(), `${effect} ${error}, ${effect} ${error}, null null`);
+    },
+  );
 
 underChaos(
   "1.chaos.reformat: the body is the same JSON in other bytes with valid signatures, for the given number of times",

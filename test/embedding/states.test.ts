@@ -366,24 +366,27 @@ choice(
   },
 );
 
-test("requests: the journal lists requests in order with their responses", async () => {
-  await using it = await embedded(FIXED);
-  const created = await it.api.post("/apps", { title: "A" });
-  await it.api.as(null).get("/apps?limit=1");
-  await it.api.root.get("/healthz");
-  const [first, ...others] = it.service.requests;
-  assert.deepEqual(first, {
-    id: created.header("X-Request-Id"),
-    at: FIXED.startAt,
-    method: "POST",
-    path: "/v1/apps",
-    query: "",
-    status: 201,
-    fault: null,
-  });
-  const rest = others.map(({ path, query, status }) => [path, query, status].join());
-  assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
-});
+served(
+  "requests: the journal lists requests in order with their responses",
+  FIXED,
+  async ({ api, service }) => {
+    const created = await api.post("/apps", { title: "A" });
+    await api.as(null).get("/apps?limit=1");
+    await api.root.get("/healthz");
+    const [first, ...others] = service.requests;
+    assert.deepEqual(first, {
+      id: created.header("X-Request-Id"),
+      at: FIXED.startAt,
+      method: "POST",
+      path: "/v1/apps",
+      query: "",
+      status: 201,
+      fault: null,
+    });
+    const rest = others.map(({ path, query, status }) => [path, query, status].join());
+    assert.deepEqual(rest, ["/v1/apps,limit=1,401", "/healthz,,200"]);
+  },
+);
 
 served(
   "events and deliveries: the journals match the API, with every attempt",

@@ -22,14 +22,13 @@ interface Note {
 
 export const notes = collection<Note>()("notes", { list: { by: ["list"] } }, { text: ["text"] });
 
-export const note = (id: string, text = `text of ${id}`): Note => ({ id, list: "all", text });
+export const note = (id: string, text = `text of ${id}`) => ({ id, list: "all", text });
 
 /** Notes whose ids are the numbers from 0. */
-export const numbered = (count: number): Note[] =>
-  Array.from({ length: count }, (_, at) => note(`${at}`));
+export const numbered = (count: number) => Array.from({ length: count }, (_, at) => note(`${at}`));
 
 /** The path of a data file in a new folder. */
-export const newFile = (): string => freshFile("data.json");
+export const newFile = () => freshFile("data.json");
 
 /** Opens a store and closes it after the test if necessary. */
 export async function openStore(
@@ -79,7 +78,7 @@ export const idsAfterCrash = async (t: TestContext, file: string) =>
 export const isLost = (work: Promise<unknown>) =>
   assert.rejects(work, (error) => isStoreError(error, "StorageUnavailable"));
 
-export const textOf = (file: string): string => readFileSync(file, "utf8");
+export const textOf = (file: string) => readFileSync(file, "utf8");
 
 /** Lists the files in a folder with inode, size and time of all but locks, which others may write. */
 const listFiles = (folder: string) =>

@@ -4,7 +4,6 @@ import assert from "node:assert/strict";
 import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
-import type { Store } from "../../src/domain/store.ts";
 import { contains, started } from "../support/index.ts";
 import {
   data,
@@ -43,21 +42,14 @@ async function openLocked(
   const file = newFile();
   const lockFile = `${file}.lock`;
   writeFileSync(lockFile, lock);
-  const result: { waited_ms: number; message: string; store?: Store; warnings: string[] } = {
-    waited_ms: 0,
-    message: "",
-    warnings: [],
-  };
+  let waited_ms = 0;
   const wait = async (for_ms: number) => {
-    result.waited_ms += for_ms;
-    during(result.waited_ms, lockFile);
+    waited_ms += for_ms;
+    during(waited_ms, lockFile);
   };
-  try {
-    Object.assign(result, await openStore(t, file, { wait }));
-  } catch (error) {
-    result.message = String(error);
-  }
-  return { ...result, lockFile };
+  const opened = await openStore(t, file, { wait }).catch(String);
+  const { store = undefined, warnings = [] } = typeof opened === "string" ? {} : opened;
+  return { store, warnings, message: opened, waited_ms, lockFile };
 }
 
 test(
@@ -173,8 +165,8 @@ test("promise 4: an owner that has lost its lock still reads, writes nothing, an
   await takeAway(t, file);
   const { ino } = statSync(`${file}.journal`);
   const { store: newOwner } = await openStore(t, file);
-  const inode = statSync(`${file}.journal`).ino;
-  assert.notEqual(inode, ino, "the old owner may still have the old journal open");
+  const { ino: newIno } = statSync(`${file}.journal`);
+  assert.notEqual(newIno, ino, "the old owner may still have the old journal open");
   await write(newOwner, note("b"));
   const before = contents(file);
   await isLost(write(store, note("c")));

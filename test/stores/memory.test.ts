@@ -10,8 +10,7 @@ import { data, idsIn, note, notes, write } from "./fixture.ts";
 
 storeContract(memoryStore);
 
-async function openMemoryStore() {
-  const store = memoryStore();
+async function openMemoryStore(store = memoryStore()) {
   await store.open([notes]);
   return store;
 }
@@ -36,13 +35,13 @@ test("a unit of work that never ends is rolled back, and its later calls and tho
 
 test("a restore is not repeated when a later commit of its batch fails", async (t) => {
   const replace = t.mock.fn(async () => undefined);
-  const store = createStore({
+  const storage = createStore({
     load: async (collections) => loadTables(collections, {}, "The data"),
     append: () => Promise.reject(new Error("full")),
     replace,
     close: async () => undefined,
   });
-  await store.open([notes]);
+  const store = await openMemoryStore(storage);
   const restored = store.restore(data(note("a")));
   await assert.rejects(write(store, note("b")), /full/);
   await restored;

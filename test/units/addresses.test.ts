@@ -9,7 +9,7 @@ import { createServer, Server, type Socket } from "node:net";
 import { type TestContext, test } from "node:test";
 import { type ServiceOptions, startService } from "../../src/index.ts";
 import { isLoopbackHost } from "../../src/lib/loopback.ts";
-import { begins, freshFile, RawConnection, rawAnswer, serve } from "../support/index.ts";
+import { begins, embedded, freshFile, RawConnection, rawAnswer, serve } from "../support/index.ts";
 
 /** Starts another program that holds a port on one address. */
 async function stranger(host: string, port = 0) {
@@ -88,10 +88,7 @@ for (const host of ["127.0.0.1", "::1"])
   );
 
 /** Runs `before` once, just before the first attempt to listen on [::1]. */
-function beforeIpv6(
-  context: TestContext,
-  before: (server: Server, port: number) => boolean,
-): number[] {
+function beforeIpv6(context: TestContext, before: (server: Server, port: number) => boolean) {
   const { listen } = Server.prototype;
   const ports: number[] = [];
   context.mock.method(Server.prototype, "listen", function (this: Server, ...args: unknown[]) {
@@ -133,12 +130,9 @@ for (const code of ["EADDRNOTAVAIL", "EAFNOSUPPORT"])
 
 /** The policy of a service, by whether it accepts a webhook on this machine. */
 async function policy(options: ServiceOptions) {
-  await using service = await startService(options);
-  const { status } = await fetch(`http://127.0.0.1:${service.port}/v1/webhooks`, {
-    method: "POST",
-    body: JSON.stringify({ url: "http://127.0.0.1:9/", events: ["app.created"] }),
-    headers: { authorization: `Bearer ${service.apiKey}`, "content-type": "application/json" },
-  });
+  await using own = await embedded(options);
+  const webhook = { url: "http://127.0.0.1:9/", events: ["app.created"] };
+  const { status } = await own.api.post("/webhooks", webhook);
   return status === 201 ? "local" : "strict";
 }
 

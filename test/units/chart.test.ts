@@ -20,7 +20,7 @@ type Cells = readonly (string | number | boolean | null)[];
 
 /** Draws a table whose columns are written as `name:n`, with the first letter of each type. */
 const draw = (header: string, rows: readonly Cells[]) => {
-  const columns = header.split(" ").map((text): Column => {
+  const columns = header.split(" ").map((text) => {
     const [name = "", letter = ""] = text.split(":");
     return { name, type: TYPES.get(letter) ?? "string" };
   });
@@ -39,7 +39,7 @@ const summary = (chart: ReturnType<typeof draw>) =>
   chart &&
   `${chart.isLine ? "line" : "bars"} ${chart.x.name} ${chart.y.name} ${chart.category?.name ?? "-"} ${chart.points.length}`;
 /** Returns the labels below the chart, or beside it; `^wide` are those that a narrow chart has, too. */
-const labelsIn = (chart: ReturnType<typeof draw>, pattern: string): string => {
+const labelsIn = (chart: ReturnType<typeof draw>, pattern: string) => {
   const { text = "" } = chart ? renderChart(chart) : {};
   return Array.from(text.matchAll(new RegExp(pattern, "g")), ([, label]) => label).join(", ");
 };
@@ -95,15 +95,15 @@ test("chart: a point keeps its row and values, and its text is cut to the length
 });
 
 test("chart: the axis of numbers starts at zero, ends at the largest value and has round labels", () => {
-  for (const [values, labels] of [
-    [[3, 97], "0, 20, 40, 60, 80"],
-    [[-7, 2], "-6, -4, -2, 0, 2"],
-    [[0, 0], "0"],
-    [[1_020, 990], "0, 200, 400, 600, 800, 1K"],
-    [[3e-323], "0, 3e-323"],
-    [[7e-25], "0, 2e-25, 4e-25, 6e-25"],
-    [[1e290], "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290"],
-  ] as const)
+  for (const [labels, values] of Object.entries({
+    "0, 20, 40, 60, 80": [3, 97],
+    "-6, -4, -2, 0, 2": [-7, 2],
+    "0": [0, 0],
+    "0, 200, 400, 600, 800, 1K": [1_020, 990],
+    "0, 3e-323": [3e-323],
+    "0, 2e-25, 4e-25, 6e-25": [7e-25],
+    "0, 2e+289, 4e+289, 6e+289, 8e+289, 1e+290": [1e290],
+  }))
     assert.equal(labelsIn(drawBars(values), BESIDE), labels);
   const up = drawBars([3, 97])?.up;
   assert.deepEqual([up?.toFraction(0), up?.toFraction(97)], [0, 1]);

@@ -1,8 +1,7 @@
 // Cross-origin resource sharing: which responses a page of another origin can read. test/browser uses
 // a real browser.
 import assert from "node:assert/strict";
-import { test } from "node:test";
-import { type Answer, type Client, embedded, served } from "../support/index.ts";
+import { type Answer, type Client, contains, served } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
 const FOREIGN = "https://evil.example";
@@ -60,54 +59,59 @@ served(
   },
 );
 
-const REACH = [
+for (const [options, isLocal] of [
   [{ host: "0.0.0.0" }, false],
   [{ publicUrl: "https://apps.example.com" }, false],
   [{ publicUrl: "https://localhost:8443" }, true],
-] as const;
+] as const)
+  served(
+    `a server with ${JSON.stringify(options)} lets ${isLocal ? "only origins of this machine" : "every origin"} read its responses`,
+    options,
+    async ({ api }) => {
+      const ask = async (origin: string) => corsIn(await api.get("/account", { origin }));
+      assert.deepEqual(
+        [await ask(ORIGIN), await ask(FOREIGN), await ask("null")],
+        isLocal
+          ? [{ ...readable(ORIGIN), ...VARIES }, VARIES, VARIES]
+          : Array(3).fill(readable("*")),
+      );
+      if (!isLocal)
+        assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
+    },
+  );
 
-for (const [options, isLocal] of REACH)
-  test(`a server with ${JSON.stringify(options)} lets ${isLocal ? "only origins of this machine" : "every origin"} read its responses`, async () => {
-    await using own = await embedded(options);
-    const { api } = own;
-    const ask = async (origin: string) => corsIn(await api.get("/account", { origin }));
-    assert.deepEqual(
-      [await ask(ORIGIN), await ask(FOREIGN), await ask("null")],
-      isLocal ? [{ ...readable(ORIGIN), ...VARIES }, VARIES, VARIES] : Array(3).fill(readable("*")),
-    );
-    if (!isLocal) assert.deepEqual(corsIn(await preflight(api, "/v1/apps", FOREIGN)), allows("*"));
-  });
+served(
+  "errors are readable like successes; pages, consent and the test controls never are",
+  { control: true, rateLimit: 9 },
+  async ({ api }) => {
+    const [root, stranger] = [api.root, api.anyone];
+    const origin = { origin: ORIGIN };
+    const long = "x".repeat(8_200);
+    const responses = {
+      200: await root.get("/v1/apps", origin),
+      401: await stranger.get("/v1/apps", origin),
+      404: await root.get("/v1/nowhere", origin),
+      405: await stranger.get("/oauth/token", origin),
+      400: await stranger.post("/oauth/token", {}, origin),
+      414: await root.get(`/v1/apps?${long}`, origin),
+      422: await root.post("/v1/apps", {}, origin),
+    };
+    for (const [status, response] of Object.entries(responses)) response.is(Number(status));
+    const documents = ["/oauth/jwks", "/.well-known/oauth-authorization-server", "/openapi.json"];
+    const all = Object.values(responses);
+    for (const path of documents) all.push(await stranger.get(path, origin));
+    while ((await root.get("/v1/apps")).status === 200);
+    all.push(await root.get("/v1/apps", origin));
+    for (const response of all)
+      assert.deepEqual(corsIn(response), { ...readable(ORIGIN), ...VARIES }, response.text);
 
-test("errors are readable like successes; pages, consent and the test controls never are", async () => {
-  await using own = await embedded({ control: true, rateLimit: 9 });
-  const { api } = own;
-  const [root, stranger] = [api.root, api.anyone];
-  const origin = { origin: ORIGIN };
-  const long = "x".repeat(8_200);
-  const responses = {
-    200: await root.get("/v1/apps", origin),
-    401: await stranger.get("/v1/apps", origin),
-    404: await root.get("/v1/nowhere", origin),
-    405: await stranger.get("/oauth/token", origin),
-    400: await stranger.post("/oauth/token", {}, origin),
-    414: await root.get(`/v1/apps?${long}`, origin),
-    422: await root.post("/v1/apps", {}, origin),
-  };
-  for (const [status, response] of Object.entries(responses)) response.is(Number(status));
-  const documents = ["/oauth/jwks", "/.well-known/oauth-authorization-server", "/openapi.json"];
-  const all = [...Object.values(responses)];
-  for (const path of documents) all.push(await stranger.get(path, origin));
-  while ((await root.get("/v1/apps")).status === 200);
-  all.push(await root.get("/v1/apps", origin));
-  for (const response of all)
-    assert.deepEqual(corsIn(response), { ...readable(ORIGIN), ...VARIES }, response.text);
-
-  const never =
-    "/ /dashboard /docs /healthz /sites/dep_0/ /nowhere /v2/apps /v1x /oauth/authorize /_control/requests";
-  for (const path of never.split(" "))
-    for (const answer of [await root.get(path, origin), await preflight(api, path, ORIGIN)])
-      assert.deepEqual(corsIn(answer), {}, path);
-});
+    const never =
+      "/ /dashboard /docs /healthz /sites/dep_0/ /nowhere /v2/apps /v1x /oauth/authorize /_control/requests";
+    for (const path of never.split(" "))
+      for (const answer of [await root.get(path, origin), await preflight(api, path, ORIGIN)])
+        assert.deepEqual(corsIn(answer), {}, path);
+  },
+);
 
 served(
   "a preflight request gets 204 before authentication, with the allowed methods and headers for allowed origins",
@@ -134,9 +138,8 @@ served(
   "the server URL in the OpenAPI document is absolute, for tools that show it on another origin",
   { publicUrl: "https://apps.example.com" },
   async ({ api }) => {
-    const { servers } = (await api.anyone.get("/openapi.json")).json;
-    assert.ok(Array.isArray(servers));
-    assert.equal(servers[0].url, "https://apps.example.com/v1");
+    const { text } = await api.anyone.get("/openapi.json");
+    contains(text, '"servers":[{"url":"https://apps.example.com/v1"');
   },
 );
 
@@ -150,9 +153,6 @@ served(
     const exposed = answer.header("access-control-expose-headers").toLowerCase().split(", ");
     const added = Object.keys(answer.headers).filter((name) => name.startsWith("x-"));
     assert.equal(added.length, 5);
-    assert.deepEqual(
-      added.filter((name) => !exposed.includes(name)),
-      [],
-    );
+    for (const name of added) assert.ok(exposed.includes(name), name);
   },
 );

@@ -20,7 +20,7 @@ function table(text: string) {
   return { header, records };
 }
 
-function fault(text: string): string | undefined {
+function fault(text: string) {
   const result = parseCsv(text, 5);
   assert.ok(typeof result === "string", `accepted ${JSON.stringify(text)}`);
   return result;
@@ -87,7 +87,7 @@ test("violations of RFC 4180 are reported with their line, counting lines inside
       assert.equal(fault(text), `Line ${line}: ${detail}.`, JSON.stringify(text));
 });
 
-function assertTable(table: Table | string): Table {
+function assertTable(table: Table | string) {
   assert.ok(typeof table !== "string", String(table));
   return table;
 }
@@ -173,7 +173,7 @@ test("8.bounds.cells: rows with missing members cannot produce more cells than a
 });
 
 /** The arguments of the `keep` call; empty if there was no call. */
-function keepCall(json: string): unknown[] {
+function keepCall(json: string) {
   const calls: unknown[] = [];
   const parsed = parseExactJson(json, (...values) => calls.push(...values));
   assert.deepEqual(parsed, JSON.parse(json));

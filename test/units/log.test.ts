@@ -34,24 +34,24 @@ async function lines(form: (typeof LOG_FORMATS)[number]) {
     HOSTILE,
   );
   log.error(HOSTILE, "text");
-  const attempt = {
-    number: 2,
-    trigger: "schedule",
-    at: "2026-01-01T10:00:00.000Z",
-    response_body: null,
-  } as const;
-  const result = {
-    deliveryId: "dlv_1",
-    type: "app.created",
-    url: `http://localhost/${HOSTILE}?key=1`,
-    timestamp_s: 0,
-    retryAt: null,
-  } as const;
   for (const outcome of [
     { duration_ms: 17, response_status: 302, error: "status", error_detail: HOSTILE },
     { duration_ms: 5, response_status: 200, error: null, error_detail: "\n    at " },
   ] as const)
-    log.delivery({ ...result, attempt: { ...attempt, ...outcome } });
+    log.delivery({
+      deliveryId: "dlv_1",
+      type: "app.created",
+      url: `http://localhost/${HOSTILE}?key=1`,
+      timestamp_s: 0,
+      retryAt: null,
+      attempt: {
+        number: 2,
+        trigger: "schedule",
+        at: "2026-01-01T10:00:00.000Z",
+        response_body: null,
+        ...outcome,
+      },
+    });
   return [...out, ...err];
 }
 

@@ -22,16 +22,16 @@ const standard = (secret: string) => standardSignature("evt_1", 1_767_225_600, B
 
 test("webhook-signature uses the decoded bytes of whsec_ and base64 as its key, and the raw bytes of any other secret", () => {
   // openssl dgst -sha256 -mac HMAC -macopt hexkey:… of evt_1.1767225600. and the body
-  for (const [secret, signature] of [
-    [SECRET, "D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI="],
-    ["schlüssel-鍵-🔑", "A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8="],
-    ["whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3", "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs="],
-    ["whsec_YQ", "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY="],
-    ["whsec_+/8=", "az6wr3aOZdcPRjeSMRwvDdF0bxoCTef0YePqpVe1oR8="],
+  for (const [secret, signature] of Object.entries({
+    [SECRET]: "D8tK9I4bAMMgnyAwSPUFsHKjEqlg3ORNmilhy/DxUVI=",
+    "schlüssel-鍵-🔑": "A0sd2lgg43wBfpO21jye+bQV0AnjGUVSeUHBy78HRQ8=",
+    whsec_MDEyMzQ1Njc4OWFiY2RlZjAxMjM0NTY3: "fi7ZBLP3pQzEizkza4L8aw1yBfc5Wx8YLNg2wTi0dMs=",
+    whsec_YQ: "Mnyq5s4nVXLEfsiBEnTcpQNk9o9ldbR1qELiQT8dhHY=",
+    "whsec_+/8=": "az6wr3aOZdcPRjeSMRwvDdF0bxoCTef0YePqpVe1oR8=",
     // A secret with invalid or empty base64 is used as raw bytes.
-    ["whsec_", "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo="],
-    ["whsec_abc-_123", "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g="],
-  ] as const)
+    whsec_: "UKehcboUHVpvUi1zsqhBJZ0dXtHj/D3wEnXfBDOpmOo=",
+    "whsec_abc-_123": "zMPuO/abObfkQWH382K58Pnf8wOQlVcvVtXW97jtg6g=",
+  }))
     assert.equal(standard(secret), `v1,${signature}`, secret);
 });
 

@@ -1,7 +1,6 @@
 // One delivery attempt against receivers of every kind, over real sockets. Includes the 30 seconds of part 6, to the
 // millisecond by a deadline that the test moves by hand. The conformance kit waits in real time (--slow).
 import assert from "node:assert/strict";
-import type { LookupAddress } from "node:dns";
 import { createServer, type RequestListener, type ServerResponse } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import { createServer as createTcpServer, type Socket } from "node:net";
@@ -38,14 +37,14 @@ const BODY = '{"a":"ü"}';
 const attempt = (url: string, by = sender()) => by.send({ url, body: BODY, headers: {} });
 
 /** Summarizes the outcome, such as: 503 status 120 "body". */
-async function sent(url: string, by = sender()): Promise<string> {
+async function sent(url: string, by = sender()) {
   const { response_status, error, retryAfter = null, response_body } = await attempt(url, by);
   const body = response_body === null ? null : JSON.stringify(response_body);
   return [response_status, error, retryAfter, body].filter((part) => part !== null).join(" ");
 }
 
 /** Resolves every name to these addresses. */
-const resolvesTo = (addresses: string) => async (): Promise<LookupAddress[]> =>
+const resolvesTo = (addresses: string) => async () =>
   addresses.split(" ").map((address) => ({ address, family: address.includes(":") ? 6 : 4 }));
 
 /** Calls `answer` with the connection of each request once the whole request has arrived. */

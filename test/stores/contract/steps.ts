@@ -34,7 +34,7 @@ export const items = collection<Item>()(
 
 export const counters = collection<{ id: string; n: number }>()("counters");
 
-export const item = (id: string, fields: Partial<Item> = {}): Item => ({
+export const item = (id: string, fields: Partial<Item> = {}) => ({
   id,
   owner: "ann",
   colour: null,

@@ -38,13 +38,13 @@ export function startDatabase() {
   const settings = `-c listen_addresses= -k ${folder} -c fsync=off`;
   run("pg_ctl", "-D", data, "-o", settings, "-l", join(folder, "log"), "-w", "start");
   let schemas = 0;
-  const createAddress = (): string => {
+  const createAddress = () => {
     schemas += 1;
     const schema = `s${schemas}`;
     run("psql", "-h", folder, "-U", "owner", "-d", "postgres", "-qc", `CREATE SCHEMA ${schema}`);
     return `postgres:///postgres?user=owner&host=${folder}&options=-csearch_path%3D${schema}`;
   };
-  const stop = (): void => {
+  const stop = () => {
     run("pg_ctl", "-D", data, "-m", "immediate", "-w", "stop");
     rmSync(folder, { recursive: true });
   };
