@@ -74,17 +74,7 @@ test("package: pages load, and a custom store may be an ES module", async () => 
   assert.equal((await runFile("pages.cjs", script)).stdout, "200\n200\n404\n");
 });
 
-/** Starts a server by npm or npx, and returns the data of its ready line. */
-async function startBy(command: string, args: readonly string[], cwd: string) {
-  const npm = spawn(command, [...args, "--port", "0", "--log", "json", "--control"], {
-    cwd,
-    detached: true,
-  });
-  const [line] = await once(npm.stdout, "data");
-  npm.stdout.resume();
-  return { npm, ...readyIn(String(line)) };
-}
-
+/** Reads the ready line of a server. */
 function readyIn(output: string) {
   const { base_url, auth_url, api_key, pid } = JSON.parse(output.split("\n")[0] ?? "");
   const headers = { authorization: `Bearer ${api_key}` };
@@ -102,14 +92,18 @@ function readyIn(output: string) {
 const NPX = ["--no-install", "app-hosting-service"];
 const NPM_START = ["start", "--silent", "--"];
 
-/** Starts the server, calls it, and ends it with a signal that npm or its process group receives. */
+/** Starts the server by npm or npx, calls it, and ends it with a signal that npm or its process group receives. */
 async function answersAndEnds(
   command: string,
   args: readonly string[],
   cwd: string,
   stop: (pid: number) => void,
 ) {
-  const { npm, list, reset, hasEnded } = await startBy(command, args, cwd);
+  const flags = ["--port", "0", "--log", "json", "--control"];
+  const npm = spawn(command, [...args, ...flags], { cwd, detached: true });
+  const [line] = await once(npm.stdout, "data");
+  npm.stdout.resume();
+  const { list, reset, hasEnded } = readyIn(String(line));
   assert.deepEqual([await list(), await reset()], [200, 204]);
   stop(npm.pid ?? 0);
   await once(npm, "close"); // close also waits for the output, which the server shares

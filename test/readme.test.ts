@@ -16,7 +16,7 @@ function shell() {
   const { stdin, stdout } = spawn("bash", [], { stdio: ["pipe", "pipe", "inherit"] });
   stdout.setEncoding("utf8");
   closeLater(() => stdin.end());
-  return async (commands: string): Promise<string> => {
+  return async (commands: string) => {
     stdin.write(`${commands}\necho; echo done\n`);
     let output = "";
     while (!output.endsWith("\ndone\n")) {

@@ -246,22 +246,22 @@ test("conformance:self: --serve starts the named server, with all that a client 
 const AT_X = "--base-url http://x/v1 --api-key k";
 
 /** The error message of each wrong use. */
-const WRONG = [
-  ["conformance.ts", "--base-url is missing.…Usage: npm run conformance"],
-  [`conformance.ts ${AT_X} --only *`, "--only must be …Usage: npm run conformance"],
-  ["conformance.ts --base-url localhost:4600/v1", "--base-url must be a URL, which begins with"],
-  ["conformance.ts --own --only 9.nothing", "No clause begins with 9.nothing."],
-  [`conformance.ts ${AT_X} --token x`, "--token must be SCOPES=TOKEN"],
-  [`conformance.ts ${AT_X} --client-id c`, "--client-id, …must be given together"],
-  ["bench/main.ts calm", "There is no calm. Choose from: http, file, delivery, start"],
-  ["mutate.ts --rooms attic", "…Usage: npm run mutate"],
-  ["mutate.ts --everything", "…Usage: npm run mutate"],
-  ["wrong/self.ts --only nothing", "There is no such fault.…Usage: npm run conformance:self"],
-  ["wrong/self.ts --serve nothing", "There is no such fault.…Usage: npm run conformance:self"],
-] as const;
+const WRONG = {
+  "conformance.ts": "--base-url is missing.…Usage: npm run conformance",
+  [`conformance.ts ${AT_X} --only *`]: "--only must be …Usage: npm run conformance",
+  "conformance.ts --base-url localhost:4600/v1": "--base-url must be a URL, which begins with",
+  "conformance.ts --own --only 9.nothing": "No clause begins with 9.nothing.",
+  [`conformance.ts ${AT_X} --token x`]: "--token must be SCOPES=TOKEN",
+  [`conformance.ts ${AT_X} --client-id c`]: "--client-id, …must be given together",
+  "bench/main.ts calm": "There is no calm. Choose from: http, file, delivery, start",
+  "mutate.ts --rooms attic": "…Usage: npm run mutate",
+  "mutate.ts --everything": "…Usage: npm run mutate",
+  "wrong/self.ts --only nothing": "There is no such fault.…Usage: npm run conformance:self",
+  "wrong/self.ts --serve nothing": "There is no such fault.…Usage: npm run conformance:self",
+};
 
 test("scripts: wrong use prints the usage and exits with code 2", async () => {
-  for (const [use, message] of WRONG) {
+  for (const [use, message] of Object.entries(WRONG)) {
     const [script = "", ...args] = use.split(" ");
     const { code, stderr } = await ran(script, ...args);
     assert.equal(code, 2, use);

@@ -11,8 +11,7 @@ const SINGLE_PAGE_APP = readFileSync("test/browser/single-page-app.html");
 
 inBrowser(
   "a single-page app of another origin completes the code flow with PKCE and calls the API",
-  async (own) => {
-    const { page, api, authUrl, baseUrl, hosts } = own;
+  async ({ page, api, authUrl, baseUrl, hosts }) => {
     const server = createServer((_, response) =>
       response.setHeader("content-type", "text/html").end(SINGLE_PAGE_APP),
     );

@@ -7,7 +7,6 @@ import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
 import {
   begins,
-  type Client,
   deployed,
   eventually,
   FIXED,
@@ -22,79 +21,75 @@ const MANUAL = { service: { clock: "manual" } } as const;
 const SALES =
   "month,region,revenue\n2026-01,North,10\n2026-01,South,20\n2026-02,North,30\n2026-02,South,40\n";
 
-/** A public app with data, deployed; returns its URL. */
-async function sales(api: Client) {
-  const { path, give } = await deployed(api, { title: "Sales overview" });
-  await give("Revenue", SALES);
-  return path;
-}
+inBrowser(
+  "a user can go from signing in to a redelivery",
+  MANUAL,
+  async ({ api, context, page, go }) => {
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await follow(page, "Settings", "Generate new key");
+    await page.getByLabel("Name").fill("Build server");
+    await press(page, "Generate new key");
+    await press(page.locator(".code:has(#secret)"), "Copy");
+    await sees(page, "Copied");
+    const key = String(await page.evaluate("navigator.clipboard.readText()"));
+    (await api.as(key).get("/apps")).is(200, "the copied key works");
 
-inBrowser("a user can go from signing in to a redelivery", MANUAL, async (stage) => {
-  const { api, context, page, go } = stage;
-  await context.grantPermissions(["clipboard-read", "clipboard-write"]);
-  await follow(page, "Settings", "Generate new key");
-  await page.getByLabel("Name").fill("Build server");
-  await press(page, "Generate new key");
-  await press(page.locator(".code:has(#secret)"), "Copy");
-  await sees(page, "Copied");
-  const key = String(await page.evaluate("navigator.clipboard.readText()"));
-  (await api.as(key).get("/apps")).is(200, "the copied key works");
+    const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
+    await follow(page, "Webhooks", "Register webhook");
+    await page.getByLabel("URL").fill(receiver.url);
+    await page.getByLabel("user.interaction").check();
+    await press(page, "Register webhook");
+    await sees(page, "Copy it now");
+    await follow(page, "Continue");
+    await sees(page, "No deliveries yet. Send a test event to see one.");
+    await sees(page, "Updates live");
 
-  const receiver = await httpReceiver((count) => (count === 1 ? 500 : 204));
-  await follow(page, "Webhooks", "Register webhook");
-  await page.getByLabel("URL").fill(receiver.url);
-  await page.getByLabel("user.interaction").check();
-  await press(page, "Register webhook");
-  await sees(page, "Copy it now");
-  await follow(page, "Continue");
-  await sees(page, "No deliveries yet. Send a test event to see one.");
-  await sees(page, "Updates live");
+    const site = await context.newPage();
+    await go("/dashboard/apps/new", site);
+    await site.getByLabel("Title").fill("Sales overview");
+    await site.getByLabel("Public").check();
+    await press(site, "Create app");
+    await follow(site, "Add data");
+    await site.getByLabel("Name").fill("Revenue");
+    await site
+      .getByLabel("Data")
+      .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
+    await press(site, "Upload");
+    await sees(site, "Ready");
+    await site.locator("dd a").click();
+    await site.getByText("Deploy", { exact: true }).first().click();
+    await site.getByLabel("Name").fill("Release 1");
+    await press(site, "Deploy");
+    await follow(site, "Open");
+    await press(site, "2026-02, 30 revenue, North");
+    await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
+    await follow(site, "Open the event");
+    await sees(site, "chart_click");
 
-  const site = await context.newPage();
-  await go("/dashboard/apps/new", site);
-  await site.getByLabel("Title").fill("Sales overview");
-  await site.getByLabel("Public").check();
-  await press(site, "Create app");
-  await follow(site, "Add data");
-  await site.getByLabel("Name").fill("Revenue");
-  await site
-    .getByLabel("Data")
-    .setInputFiles({ name: "sales.csv", mimeType: "text/csv", buffer: Buffer.from(SALES) });
-  await press(site, "Upload");
-  await sees(site, "Ready");
-  await site.locator("dd a").click();
-  await site.getByText("Deploy", { exact: true }).first().click();
-  await site.getByLabel("Name").fill("Release 1");
-  await press(site, "Deploy");
-  await follow(site, "Open");
-  await press(site, "2026-02, 30 revenue, North");
-  await site.locator("output", { hasText: "Sent: 2026-02, 30 revenue, North" }).waitFor();
-  await follow(site, "Open the event");
-  await sees(site, "chart_click");
-
-  await sees(page, "Pending");
-  const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
-  const { data_point, interaction_type } = members(members(data).object);
-  assert.deepEqual(
-    [interaction_type, data_point],
-    ["chart_click", { x: "2026-02", y: 30, category: "North" }],
-  );
-  await follow(page, "user.interaction");
-  await page.getByText("Headers").click();
-  await sees(page, "X-Service-Signature");
-  await press(page, "Copy as curl");
-  await sees(page, "Copied");
-  await promisify(exec)(String(await page.evaluate("navigator.clipboard.readText()")));
-  const [sent, copy] = receiver.got;
-  assert.equal(copy?.body, sent?.body);
-  const signature = copy?.headers["x-service-signature"];
-  assert.ok(signature && signature === sent?.headers["x-service-signature"]);
-  await press(page, "Redeliver");
-  await sees(page, "Succeeded");
-  await sees(page, "manual");
-  assert.equal(receiver.got.length, 3);
-  assert.equal((await interactions(api)).length, 1);
-});
+    await sees(page, "Pending");
+    const { data } = members(JSON.parse(receiver.got[0]?.body ?? ""));
+    const { data_point, interaction_type } = members(members(data).object);
+    assert.deepEqual(
+      [interaction_type, data_point],
+      ["chart_click", { x: "2026-02", y: 30, category: "North" }],
+    );
+    await follow(page, "user.interaction");
+    await page.getByText("Headers").click();
+    await sees(page, "X-Service-Signature");
+    await press(page, "Copy as curl");
+    await sees(page, "Copied");
+    await promisify(exec)(String(await page.evaluate("navigator.clipboard.readText()")));
+    const [sent, copy] = receiver.got;
+    assert.equal(copy?.body, sent?.body);
+    const signature = copy?.headers["x-service-signature"];
+    assert.ok(signature && signature === sent?.headers["x-service-signature"]);
+    await press(page, "Redeliver");
+    await sees(page, "Succeeded");
+    await sees(page, "manual");
+    assert.equal(receiver.got.length, 3);
+    assert.equal((await interactions(api)).length, 1);
+  },
+);
 
 inBrowser(
   "a live page follows changes every two seconds, and only while it is visible",
@@ -122,25 +117,28 @@ inBrowser(
   },
 );
 
-inBrowser("a failed delivery is found and sent again by keyboard alone", MANUAL, async (stage) => {
-  const { api, page, go, service } = stage;
-  const { received } = await hooked(api, ["app.created"], {}, [500, 200]);
-  await api.create("/apps", { title: "Harbour sales" });
-  await service.settled();
-  await go("/dashboard");
-  for (const name of ["Settings", "Webhooks", "http", "app.created", "Redeliver"]) {
-    const target = page.locator("a, button").filter({ hasText: name }).first();
-    await target.waitFor();
-    const isFocused = async () => (await target.and(page.locator(":focus")).count()) > 0;
-    for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1)
-      await page.keyboard.press("Tab");
-    assert.ok(await isFocused(), name);
-    await page.keyboard.press("Enter");
-    await page.waitForLoadState();
-  }
-  await sees(page, "Delivered on attempt 2: 200");
-  assert.equal(received[0]?.attempts.length, 2);
-});
+inBrowser(
+  "a failed delivery is found and sent again by keyboard alone",
+  MANUAL,
+  async ({ api, page, go, service }) => {
+    const { received } = await hooked(api, ["app.created"], {}, [500, 200]);
+    await api.create("/apps", { title: "Harbour sales" });
+    await service.settled();
+    await go("/dashboard");
+    for (const name of ["Settings", "Webhooks", "http", "app.created", "Redeliver"]) {
+      const target = page.locator("a, button").filter({ hasText: name }).first();
+      await target.waitFor();
+      const isFocused = async () => (await target.and(page.locator(":focus")).count()) > 0;
+      for (let tabs = 0; tabs < 40 && !(await isFocused()); tabs += 1)
+        await page.keyboard.press("Tab");
+      assert.ok(await isFocused(), name);
+      await page.keyboard.press("Enter");
+      await page.waitForLoadState();
+    }
+    await sees(page, "Delivered on attempt 2: 200");
+    assert.equal(received[0]?.attempts.length, 2);
+  },
+);
 
 /** The README's picture of the page, stored beside this file; TEST_PICTURES=1 creates it anew. */
 const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
@@ -148,8 +146,7 @@ const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
 inBrowser(
   "the delivery log shows the request, the response and the next attempt",
   MANUAL,
-  async (stage) => {
-    const { api, page, go, service } = stage;
+  async ({ api, page, go, service }) => {
     const { webhook } = await hooked(api, ["app.created", "app.deployed"], {}, [500, 200]);
     const app = await api.create("/apps", { title: "Harbour sales" });
     await service.settled();
@@ -175,8 +172,7 @@ const IN_TOKYO = {
 inBrowser(
   "times are in the reader's time zone, relative if recent, and exact in UTC on hover",
   IN_TOKYO,
-  async (stage) => {
-    const { service, api, page, go } = stage;
+  async ({ service, api, page, go }) => {
     const { id } = await api.create("/apps", { title: "Old" });
     const shown = page.locator(`#${id} time`);
     await go("/dashboard/apps");
@@ -232,20 +228,21 @@ inBrowser(
 inBrowser(
   "everything works without the script",
   { browser: { javaScriptEnabled: false } },
-  async (stage) => {
-    const { api, page, go } = stage;
+  async ({ api, page, go }) => {
     const { next, received, webhook } = await hooked(api, ["user.interaction"]);
     await go("/dashboard/settings/api-keys/new");
     await page.getByLabel("Name").fill("Plain");
     await press(page, "Generate new key");
     assert.equal(await page.getByRole("button", { name: "Copy" }).count(), 0);
     begins(await page.locator("#secret").textContent(), "ahs_");
-    await go(await sales(stage.api));
+    const { path, give } = await deployed(api);
+    await give("Revenue", SALES);
+    await go(path);
     await press(page, "2026-02, 40 revenue, South");
     await page.locator("output", { hasText: "Sent: 2026-02, 40 revenue, South" }).waitFor();
     await page.getByText("Show as table").first().click();
     await page.getByRole("cell", { name: "South" }).first().waitFor();
-    const [{ data_point } = {}, ...more] = await interactions(stage.api);
+    const [{ data_point } = {}, ...more] = await interactions(api);
     assert.deepEqual([data_point, more], [{ x: "2026-02", y: 40, category: "South" }, []]);
     await next("user.interaction");
     await go(`/dashboard/settings/webhooks/${webhook.id}`);
