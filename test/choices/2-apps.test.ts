@@ -8,7 +8,6 @@ import {
   type Client,
   choice,
   contains,
-  embedded,
   fieldRules,
   freshHost,
   gated,
@@ -22,6 +21,7 @@ import {
   problem,
   processed,
   requiredFields,
+  served,
   str,
   textBounds,
   uploaded,
@@ -185,15 +185,17 @@ choice(
   },
 );
 
-choice("3.custom-domain.names: a custom domain is never the server's own host", async () => {
-  await using own = await embedded({ publicUrl: "https://Apps.example.net:443/" });
-  const { api } = own;
-  const path = `/apps/${await newId(api)}/deploy`;
-  const body = { name: "R", custom_domain: "APPS.Example.net" };
-  invalid(await api.post(path, body), "#/custom_domain");
-  invalid(await api.post(path, { ...body, name: "" }), "#/name", "#/custom_domain");
-  await api.create(path, { name: "R", custom_domain: "www.apps.example.net" });
-});
+served(
+  "3.custom-domain.names: a custom domain is never the server's own host",
+  { publicUrl: "https://Apps.example.net:443/" },
+  async ({ api }) => {
+    const path = `/apps/${await newId(api)}/deploy`;
+    const body = { name: "R", custom_domain: "APPS.Example.net" };
+    invalid(await api.post(path, body), "#/custom_domain");
+    invalid(await api.post(path, { ...body, name: "" }), "#/name", "#/custom_domain");
+    await api.create(path, { name: "R", custom_domain: "www.apps.example.net" });
+  },
+);
 
 choice(
   "3.redeploy: redeploying to an environment retires the previous deployment, and no other",

@@ -150,7 +150,7 @@ choice(
   async ({ api }) => {
     const long = (length: number) => freshAddress().replace(/@.*/, "@").padEnd(length, "x");
     const good = [`Ada+tag.${freshAddress()}`, `o'brien.${freshAddress()}`, long(254)];
-    const bad = ["x", "a@", "@b.example", "a@b@c.example", "a b@c.example", "a\u001b@c.example"];
+    const bad = "x|a@|@b.example|a@b@c.example|a b@c.example|a\u001b@c.example".split("|");
     await fieldRules(
       api,
       "POST /users",

@@ -381,7 +381,7 @@ gated(
   },
 );
 
-const METHODS = ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "PURGE"];
+const METHODS = "GET HEAD POST PUT PATCH DELETE OPTIONS PURGE".split(" ");
 const VOLATILE = ["x-request-id", "date", "ratelimit"];
 
 /** The headers of a response, except those that differ in every response. */

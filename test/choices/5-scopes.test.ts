@@ -46,16 +46,8 @@ function challenged(answer: Answer, code: string, error?: string) {
 }
 
 /** After the scheme Bearer: no single token (RFC 6750 2.1). */
-const MALFORMED = [
-  "Bearer",
-  "Bearer ",
-  "bearer",
-  "Bearer a b",
-  "Bearer a,b",
-  "Bearer a=b",
-  "Bearer ä",
-];
-const OTHER_SCHEMES = ["Basic dXNlcjpwYXNz", "Token abc", "BearerX abc", "Bearerabc", "key", ":"];
+const MALFORMED = "Bearer|Bearer |bearer|Bearer a b|Bearer a,b|Bearer a=b|Bearer ä".split("|");
+const OTHER_SCHEMES = "Basic dXNlcjpwYXNz|Token abc|BearerX abc|Bearerabc|key|:".split("|");
 const UNKNOWN = ["ahs_nobody-has-this-key", "unknown", "a.b.c", "A".repeat(9000), "__proto__"];
 
 choice(

@@ -40,7 +40,7 @@ async function caused(api: Client, act: () => Promise<unknown>) {
   return (await api.get(`/events?limit=100&offset=${before}`)).items;
 }
 
-const objectOf = (event: Members): Members => members(members(event.data).object);
+const objectOf = (event: Members) => members(members(event.data).object);
 const HOOKS = "/dashboard/settings/webhooks";
 
 const newApp = (api: Client) =>

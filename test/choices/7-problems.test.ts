@@ -34,7 +34,7 @@ const APP = '{"title":"Raw"}';
 const send = (api: Client, body: string | Buffer, headers: SentHeaders = JSON_TYPE) =>
   api.send("POST", "/apps", { headers, body });
 
-const detailOf = ({ json }: Answer): string => str(json.detail);
+const detailOf = ({ json }: Answer) => str(json.detail);
 
 choice(
   "7.error-body: an error has six members, and a detail beyond its code's title",
@@ -85,7 +85,7 @@ choice(
     const answers = [
       await api.get("/apps"),
       await api.head("/apps"),
-      await api.options("/apps"),
+      await api.send("OPTIONS", "/apps"),
       await api.get(path, { "if-none-match": tag }),
       await api.as("x").get("/apps"),
       await api.delete(path),
@@ -321,7 +321,7 @@ const MIB = 1_048_576;
 const sendSource = (api: Client, body: string | Buffer) => api.text("POST", "/data-sources", body);
 
 /** A body of exactly `size` bytes, padded with spaces after the JSON. */
-const padded = (value: unknown, size: number): Buffer =>
+const padded = (value: unknown, size: number) =>
   Buffer.alloc(size, JSON.stringify(value).padEnd(size));
 
 choice(
@@ -373,7 +373,7 @@ choice("8.bounds.requests: a URL has at most 8 KiB and the headers 16 KiB", asyn
 const FIVE = { rateLimit: 5, clock: "manual" } as const;
 
 /** The values of RateLimit: requests left, and seconds to the end of the window. */
-function left(answer: Answer): readonly [remaining: number, seconds: number] {
+function left(answer: Answer) {
   const [, remaining, seconds] =
     /^"default";r=(\d+);t=(\d+)$/.exec(answer.header("ratelimit")) ?? [];
   return [Number(remaining), Number(seconds)];

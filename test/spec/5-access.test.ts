@@ -4,7 +4,7 @@
 import assert from "node:assert/strict";
 import { clause } from "../support/clause.ts";
 import type { Answer, Client, Members } from "../support/client.ts";
-import { type Kit, NotTried, notTried, tokensIn } from "../support/kit.ts";
+import { type Kit, NotTried, notTried, tokensIn, WEBHOOK } from "../support/kit.ts";
 import { claimsOf, headerOf } from "../support/oauth.ts";
 import { done, ids, succeeded } from "../support/shown.ts";
 
@@ -97,7 +97,7 @@ clause("7.403", "the causes of 403", async (kit) => {
 });
 
 /** Asserts that the token request is rejected with a 4xx. */
-async function assertGrantRefused(kit: Kit, body: Members, what: string): Promise<void> {
+async function assertGrantRefused(kit: Kit, body: Members, what: string) {
   const answer = await kit.askToken(body);
   assert.ok(answer.status >= 400 && answer.status < 500, `${what}: ${answer.status}`);
 }
@@ -141,7 +141,7 @@ clause("5.oauth.refresh", "a refresh token yields new tokens", async (kit) => {
   );
 });
 
-const encode = (value: unknown): string => Buffer.from(JSON.stringify(value)).toString("base64url");
+const encode = (value: unknown) => Buffer.from(JSON.stringify(value)).toString("base64url");
 
 clause("5.oauth.jwt", "the flow yields JWTs, whose signature is checked", async (kit) => {
   const { access } = await kit.tokens("read:apps");
@@ -217,13 +217,7 @@ const ACTIONS: Readonly<Record<string, (kit: Kit, holder: Client) => Promise<Ans
   create: (kit, holder) => kit.createApp({}, holder),
   deploy: async (kit, holder) => kit.tryDeploy((await kit.newApp()).id, {}, holder),
   delete: async (kit, holder) => holder.delete(`/apps/${(await kit.newApp()).id}`),
-  register: (_, holder) => holder.post("/webhooks", HOOK),
-};
-const HOOK = {
-  url: "https://hooks.example.com/",
-  events: ["app.deployed"],
-  secret: "s",
-  active: false,
+  register: (_, holder) => holder.post("/webhooks", WEBHOOK),
 };
 
 for (const [id, says, scope, allowed, forbidden] of [

@@ -65,7 +65,7 @@ clause(
 );
 
 /** The outcome, if failed deliveries are retried; otherwise the clause is skipped. */
-function known(outcome: Outcome): Outcome {
+function known(outcome: Outcome) {
   if (outcome.retry_ms === undefined)
     notTried(
       "success differs from failure by what is sent again, and what was answered 500 was not within 8 s",

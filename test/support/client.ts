@@ -18,7 +18,7 @@ export const isMembers = (value: unknown): value is Members =>
   typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Returns `value` as an object; fails the test if it is not one. */
-export function members(value: unknown): Members {
+export function members(value: unknown) {
   // The message is built only on failure: printing a whole document takes longer than the request.
   if (isMembers(value)) return value;
   return assert.fail(`expected an object, got ${JSON.stringify(value)}`);
@@ -31,8 +31,8 @@ export function str(value: unknown) {
 }
 
 /** Names that are unique across files and runs. */
-export const freshHost = (): string => `h${randomUUID()}.example.com`;
-export const freshAddress = (): string => `user-${randomUUID()}@example.com`;
+export const freshHost = () => `h${randomUUID()}.example.com`;
+export const freshAddress = () => `user-${randomUUID()}@example.com`;
 
 export class Answer {
   constructor(
@@ -46,7 +46,7 @@ export class Answer {
   }
 
   /** Asserts the status and returns the answer; `what` names the request on failure. */
-  is(status: number, what = ""): this {
+  is(status: number, what = "") {
     assert.equal(
       this.status,
       status,
@@ -56,7 +56,7 @@ export class Answer {
   }
 
   /** The body, which must be a JSON object. */
-  get json(): Members {
+  get json() {
     return members(this.value);
   }
 
@@ -66,7 +66,7 @@ export class Answer {
   }
 
   /** The resources of a list's page. */
-  get items(): readonly Members[] {
+  get items() {
     const { data } = this.json;
     assert.ok(Array.isArray(data), `expected a list, got ${this.text}`);
     return data.map(members);
@@ -132,18 +132,17 @@ export class Client {
   at = (baseUrl: string) => this.with({ baseUrl });
 
   /** The same server and credential with the root as base URL, for paths outside /v1. */
-  get root(): Client {
+  get root() {
     return this.at(new URL(this.baseUrl).origin);
   }
 
   /** The same without a credential. */
-  get anyone(): Client {
+  get anyone() {
     return this.root.as(null);
   }
 
   get = (path: string, headers: SentHeaders = {}) => this.send("GET", path, { headers });
   head = (path: string, headers: SentHeaders = {}) => this.send("HEAD", path, { headers });
-  options = (path: string) => this.send("OPTIONS", path);
   delete = (path: string, headers: SentHeaders = {}) => this.send("DELETE", path, { headers });
   post = (path: string, value?: unknown, headers: SentHeaders = {}) =>
     this.call("POST", path, value, headers);

@@ -1,10 +1,10 @@
 // Helpers for tests of the pages: a signed-in user, and the assertions that every page must pass.
 import assert from "node:assert/strict";
-import { type Browser, decoded } from "./browser.ts";
+import { decoded } from "./browser.ts";
 import type { Answer, Client } from "./client.ts";
 import { person } from "./oauth.ts";
 
-export const owner = async (api: Client): Promise<Browser> => (await person(api)).browser;
+export const owner = async (api: Client) => (await person(api)).browser;
 
 /** Asserts a complete HTML page: nothing inline, nothing from elsewhere, not framed, not cached; returns its text. */
 export function assertPage(page: Answer, status = 200, formAction = "'self'") {
@@ -19,6 +19,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'") {
   assert.equal(page.header("cache-control"), "no-store");
   assert.equal(page.header("x-content-type-options"), "nosniff");
   assert.equal("www-authenticate" in page.headers, false, "a cookie lets people in");
+  assert.match(page.text, /<html lang="en">[\s\S]*<title>[^<]+<\/title>[\s\S]*<h1>/);
   const markup = page.text.replace(/<pre>[\s\S]*?<\/pre>/g, "");
   assert.doesNotMatch(markup, /<[a-z][^>]*\s(on\w+|style)=/i, "nothing inline");
   assert.doesNotMatch(
@@ -54,7 +55,7 @@ export const csrfOf = (page: Answer) =>
   /name="csrf" value="([0-9a-f]{64})"/.exec(page.text)?.[1] ?? "";
 
 /** The one-time value on a page: a key, a secret or a link. */
-export const secretIn = (page: Answer): string => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
+export const secretIn = (page: Answer) => /id="secret">([^<]*)</.exec(page.text)?.[1] ?? "";
 
 /** The first id of this kind on the page. */
 export const idIn = (page: Answer, prefix: string) =>

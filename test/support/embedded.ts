@@ -67,5 +67,5 @@ export const ruleRefused = (
     JSON.stringify(rule),
   );
 
-export const titles = ({ received }: Receiver): unknown[] =>
+export const titles = ({ received }: Receiver) =>
   received.map(({ event }) => event.data.object.title);

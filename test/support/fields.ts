@@ -34,7 +34,10 @@ export async function fieldRules(
   for (const { field, good = [], bad = [], at = `#/${field}` } of rules) {
     for (const value of good) {
       const answer = await api.call(method, path, { ...rest, [field]: value });
-      assert.ok([200, 201].includes(answer.status), `${field} = ${show(value)}: ${answer.text}`);
+      assert.ok(
+        [200, 201].includes(answer.status),
+        `${field} = ${JSON.stringify(value)}: ${answer.text}`,
+      );
       assert.deepEqual(answer.json[field], value);
     }
     for (const value of bad) invalid(await api.call(method, path, { ...rest, [field]: value }), at);
@@ -42,7 +45,7 @@ export async function fieldRules(
 }
 
 /** Asserts that POST without `field` is rejected by name, and that the error for an empty body names all fields. */
-export async function requiredFields(api: Client, path: string, whole: Members): Promise<void> {
+export async function requiredFields(api: Client, path: string, whole: Members) {
   const names = Object.keys(whole);
   for (const name of names) {
     const rest = Object.fromEntries(Object.entries(whole).filter(([each]) => each !== name));
@@ -51,10 +54,8 @@ export async function requiredFields(api: Client, path: string, whole: Members):
   invalid(await api.post(path, {}), ...names.map((name) => `#/${name}`));
 }
 
-const show = (value: unknown): string => (JSON.stringify(value) ?? "undefined").slice(0, 80);
-
 /** `count` characters outside the basic plane: twice as many UTF-16 units, four times as many bytes. */
-export const wide = (count: number): string => "\u{1F600}".repeat(count);
+export const wide = (count: number) => "\u{1F600}".repeat(count);
 
 export const NOT_TEXT: readonly unknown[] = [null, 5, true, [], {}, ["a"]];
 /** Text of `min` (0 or 1) to `max` characters is accepted; other text, and values that are no text, are not. */
@@ -66,4 +67,4 @@ export const NOT_FLAG: readonly unknown[] = [null, 0, 1, "true", "", [], {}];
 export const ISO_TIME = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 /** Matches a generated id of this kind: prefix, then 20 or more letters and digits. */
-export const idOf = (prefix: string): RegExp => new RegExp(`^${prefix}_[0-9A-Za-z]{20,}$`);
+export const idOf = (prefix: string) => new RegExp(`^${prefix}_[0-9A-Za-z]{20,}$`);

@@ -10,10 +10,6 @@ export const HOSTILE: readonly unknown[] = [
   -1,
   1e308,
   1.5,
-  "",
-  " ",
-  "\0",
-  "a\0b",
   [],
   [[]],
   {},
@@ -21,23 +17,13 @@ export const HOSTILE: readonly unknown[] = [
   [null],
   [{}],
   deep(50),
-  "<script>",
-
   "x".repeat(6_000),
-  "\u{10FFFF}",
-  "__proto__",
-  "constructor",
-  "../../etc/passwd",
-  "%00",
-  "' OR 1=1 --",
-  "\u202e",
-
-  "\r\nSet-Cookie: a=b",
-  "{{7*7}}",
-  "NaN",
   "9".repeat(400),
-  "http://169.254.169.254/",
   "ﷺ".repeat(300),
+  ..."| |\0|a\0b|<script>|\u{10FFFF}|__proto__|constructor|../../etc/passwd|%00|' OR 1=1 --|\u202e".split(
+    "|",
+  ),
+  ..."\r\nSet-Cookie: a=b|{{7*7}}|NaN|http://169.254.169.254/".split("|"),
 ];
 
 /** JSON texts that JSON.stringify cannot produce. */
@@ -55,16 +41,4 @@ export const HEADERS =
   "if-match if-none-match idempotency-key content-type accept x-forwarded-for range cookie".split(
     " ",
   );
-export const VALUES = [
-  "",
-  " ",
-  '"',
-  "*",
-  ",,,",
-  "~",
-  "é",
-  "x".repeat(5_000),
-  "bytes=0-",
-  "null",
-  "__proto__=1",
-];
+export const VALUES = ["x".repeat(5_000), ...'| |"|*|,,,|~|é|bytes=0-|null|__proto__=1'.split("|")];

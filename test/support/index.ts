@@ -3,7 +3,6 @@ export * from "./browser.ts";
 export * from "./clauses.ts";
 export * from "./client.ts";
 export * from "./closing.ts";
-export * from "./costs.ts";
 export * from "./dashboard.ts";
 export * from "./embedded.ts";
 export * from "./fields.ts";

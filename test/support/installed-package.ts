@@ -12,18 +12,6 @@ const TIMEOUT_MS = 120_000;
 
 type InstalledPackage = Awaited<ReturnType<typeof installPackage>>;
 
-/** Runs a command in the folder as a user would, without the environment of this test run and of npm. */
-function runAsUser(folder: string, command: string, ...args: readonly string[]) {
-  const own = Object.entries(process.env).filter(
-    ([name]) => !/^(NODE_TEST_|APPHOST_|PORT$|npm_|INIT_CWD$|FORCE_COLOR$)/i.test(name),
-  );
-  return execute(command, args, {
-    cwd: folder,
-    env: { ...Object.fromEntries(own), NO_COLOR: "1" },
-    timeout: TIMEOUT_MS,
-  });
-}
-
 /** Installs the package at the first call, so not if all tests are skipped. */
 export function onceInstalled(): () => Promise<InstalledPackage> {
   let installed: Promise<InstalledPackage> | undefined;
@@ -48,7 +36,14 @@ export async function installPackage() {
 
   const write = (file: string, text: string | Buffer) => writeFile(join(folder, file), text);
 
-  const run = (command: string, ...args: readonly string[]) => runAsUser(folder, command, ...args);
+  /** Runs a command in the folder as a user would, without the environment of this test run and of npm. */
+  const run = (command: string, ...args: readonly string[]) => {
+    const own = Object.entries(process.env).filter(
+      ([name]) => !/^(NODE_TEST_|APPHOST_|PORT$|npm_|INIT_CWD$|FORCE_COLOR$)/i.test(name),
+    );
+    const env = { ...Object.fromEntries(own), NO_COLOR: "1" };
+    return execute(command, args, { cwd: folder, env, timeout: TIMEOUT_MS });
+  };
 
   /** Writes the file and runs Node on it. */
   const runFile = async (file: string, text: string, ...flags: readonly string[]) => {
@@ -61,7 +56,7 @@ export async function installPackage() {
     symlink(join(CLIENTS, "node_modules", name), join(folder, "node_modules", name));
 
   /** Copies a recipe into the folder: the README contains the one for node:test, and links to the others. */
-  const copyRecipe = async (file: string): Promise<string> => {
+  const copyRecipe = async (file: string) => {
     const readme = await readFile("README.md", "utf8");
     const [, inReadme] = new RegExp(`^\`\`\`\\w+ ${file}\\n(.*?)^\`\`\`$`, "ms").exec(readme) ?? [];
     if (inReadme === undefined && !readme.includes(`(${RECIPES}/${file})`))

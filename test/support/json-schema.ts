@@ -80,7 +80,7 @@ export function breaches(value: unknown, schema: Members, root: Members, at = "#
 }
 
 /** Resolves a JSON pointer such as #/components/schemas/App. */
-export function resolve(root: Members, reference: string): Members {
+export function resolve(root: Members, reference: string) {
   const steps = reference.split("/").slice(1);
   const names = steps.map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
   return members(names.reduce<unknown>((parent, name) => members(parent)[name], root));

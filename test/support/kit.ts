@@ -30,6 +30,14 @@ export interface Hook extends Inbox {
 type Observe = NonNullable<ClientParts["observe"]>;
 type Deployed = Awaited<ReturnType<Kit["deployNew"]>>;
 
+/** A webhook that receives nothing. */
+export const WEBHOOK = {
+  url: "https://hooks.example.com/in",
+  events: ["app.deployed"],
+  secret: "s",
+  active: false,
+};
+
 export class Kit {
   /** The URLs of the resources it created. */
   readonly #left: string[] = [];
@@ -66,11 +74,11 @@ export class Kit {
   }
 
   /** Returns a target option that cannot be created; without it the clause is skipped. */
-  given<N extends keyof Target>(name: N): NonNullable<Target[N]> {
+  given<N extends keyof Target>(name: N) {
     return this.target[name] ?? notTried(`give --${name}`);
   }
 
-  get dataSource(): Members {
+  get dataSource() {
     return (
       this.profile.dataSource ?? notTried("no body of POST /data-sources that is taken is known")
     );
@@ -91,12 +99,12 @@ export class Kit {
   }
 
   /** The apps of one page. */
-  async appsIn(query = ""): Promise<readonly Members[]> {
+  async appsIn(query = "") {
     return listIn(done(await this.api.get(`/apps${query}`)));
   }
 
   /** All matching apps, page by page, until a page has nothing new. */
-  async allApps(filter = ""): Promise<readonly Members[]> {
+  async allApps(filter = "") {
     const found = new Map<unknown, Members>();
     for (let before = -1; found.size > before; ) {
       before = found.size;
@@ -109,7 +117,7 @@ export class Kit {
   }
 
   /** Ensures that the account has at least this many apps. */
-  async fillUp(count: number): Promise<readonly Members[]> {
+  async fillUp(count: number) {
     for (let there = (await this.allApps()).length; there < count; there += 1)
       await this.newApp({ public: there % 3 === 0 });
     return this.allApps();
@@ -125,18 +133,12 @@ export class Kit {
 
   /** The six operations of the specification, each as a valid request on this app. */
   operations(app: string): readonly (readonly [method: string, path: string, body?: Members])[] {
-    const webhook = {
-      url: "https://hooks.example.com/in",
-      events: ["app.deployed"],
-      secret: "s",
-      active: false,
-    };
     return [
       ["GET", "/apps"],
       ["POST", "/apps", this.profile.app],
       ["POST", `/apps/${app}/deploy`, this.profile.deployment],
       ["POST", "/data-sources", this.profile.dataSource ?? {}],
-      ["POST", "/webhooks", webhook],
+      ["POST", "/webhooks", WEBHOOK],
       ["DELETE", `/apps/${app}`],
     ];
   }
@@ -195,7 +197,7 @@ export class Kit {
   }
 
   /** Returns the parameters of the redirect to the client. */
-  async authorized(scope: string, state = "opaque"): Promise<Members> {
+  async authorized(scope: string, state = "opaque") {
     const { id, redirect_uri } = this.client;
     const asked = { client_id: id, redirect_uri, response_type: "code", scope, state };
     const signIn = this.given("sign-in");
@@ -205,11 +207,11 @@ export class Kit {
   }
 
   /** POST to the authorization server. */
-  ask(path: string, body: Members): Promise<Answer> {
+  ask(path: string, body: Members) {
     return this.api.at(this.authUrl).as(null).post(path, body);
   }
 
-  askToken = (body: Members): Promise<Answer> => this.ask("/oauth/token", body);
+  askToken = (body: Members) => this.ask("/oauth/token", body);
 
   /** The body that exchanges a new code for tokens. */
   async exchangeBody(scope: string): Promise<Members> {

@@ -5,7 +5,6 @@ import {
   type Answer,
   type Client,
   freshAddress,
-  type Members,
   members,
   type SentHeaders,
   str,
@@ -146,8 +145,8 @@ const decodePart = (token: string, index: number) =>
   members(JSON.parse(Buffer.from(token.split(".")[index] ?? "", "base64url").toString()));
 
 /** Header and claims of a JWT, unverified. */
-export const headerOf = (token: string): Members => decodePart(token, 0);
-export const claimsOf = (token: string): Members => decodePart(token, 1);
+export const headerOf = (token: string) => decodePart(token, 0);
+export const claimsOf = (token: string) => decodePart(token, 1);
 
 /** The keys that the server publishes. */
 export async function publishedKeys(api: Client) {

@@ -45,7 +45,7 @@ export class ApiDocument {
   }
 
   /** A literal segment takes precedence over a parameter. */
-  find(method: string, url: string): Operation | undefined {
+  find(method: string, url: string) {
     const [path = ""] = url.split("?");
     const isMatch = ({ fullPath }: Operation) =>
       new RegExp(`^${fullPath.replaceAll(".", "\\.").replace(/\{\w+\}/g, "[^/]+")}$`).test(path);
@@ -78,11 +78,11 @@ export class ApiDocument {
     this.#checkBody(what, members(media.schema), answer);
   }
 
-  #checkBody(what: string, schema: Members, answer: Answer): void {
+  #checkBody(what: string, schema: Members, answer: Answer) {
     const found = breaches(answer.value, schema, this.document);
     assert.deepEqual(found, [], `${what} against the document: ${answer.text}`);
   }
 
-  deref = (value: Members): Members =>
+  deref = (value: Members) =>
     typeof value.$ref === "string" ? resolve(this.document, value.$ref) : value;
 }

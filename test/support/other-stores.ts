@@ -4,7 +4,7 @@ import { memoryStore } from "../../src/store/memory.ts";
 import { promised } from "./wait.ts";
 
 /** The store with some methods replaced. */
-export const overridden = (store: Store, methods: Partial<Store>): Store =>
+export const overridden = (store: Store, methods: Partial<Store>) =>
   new Proxy(store, {
     get(target, name) {
       const method: unknown = (name in methods ? methods : target)[name as keyof Store];
@@ -26,7 +26,7 @@ export class Gate {
 
   constructor() {
     const inner = memoryStore();
-    const transact = async <T>(work: (tx: Tx) => Promise<T>): Promise<T> => {
+    const transact = async <T>(work: (tx: Tx) => Promise<T>) => {
       this.#begun();
       await this.#waiting;
       if (this.fault && this.spared === 0) throw this.fault;
@@ -37,7 +37,7 @@ export class Gate {
   }
 
   /** Makes writes wait. `begun` resolves when the first one starts; `release` lets all of them continue. */
-  hold(): { begun: Promise<void>; release: () => void } {
+  hold() {
     const [begun, waiting] = [promised(), promised()];
     [this.#begun, this.#waiting] = [begun.keep, waiting.kept];
     return { begun: begun.kept, release: waiting.keep };

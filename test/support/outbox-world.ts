@@ -33,7 +33,7 @@ export const accountOf = (id: string): AccountRecord => ({
 });
 
 /** Returns the value, or throws if it is an error or undefined. */
-export function kept<T>(value: T | AppError | undefined): T {
+export function kept<T>(value: T | AppError | undefined) {
   if (value === undefined || value instanceof AppError)
     throw new Error(`Not a value: ${JSON.stringify(value)}`);
   return value;

@@ -114,7 +114,7 @@ export function started(
 export async function printedOn(stream: NodeJS.WriteStream, use: () => Promise<unknown>) {
   const lines: string[] = [];
   const write = stream.write.bind(stream);
-  stream.write = (chunk: string | Uint8Array): boolean => lines.push(String(chunk)) > 0;
+  stream.write = (chunk: string | Uint8Array) => lines.push(String(chunk)) > 0;
   await use().finally(() => {
     stream.write = write;
   });

@@ -39,7 +39,7 @@ export class RawConnection {
     return new RawConnection(socket);
   }
 
-  write(data: string | Buffer): this {
+  write(data: string | Buffer) {
     this.socket.write(data);
     return this;
   }
@@ -126,8 +126,7 @@ function parse(received: Buffer, bodiless: boolean): { answer: Answer; size: num
   const headers: Record<string, string> = {};
   for (const line of lines) {
     const [, name = "", value = ""] = /^([^:]*): *(.*)$/.exec(line) ?? [];
-    const before = headers[name.toLowerCase()];
-    headers[name.toLowerCase()] = before === undefined ? value : `${before}, ${value}`;
+    headers[name.toLowerCase()] = value;
   }
   const none = bodiless || status < 200 || status === 204 || status === 304;
   const size = end + 4 + (none ? 0 : Number(headers["content-length"] ?? 0));

@@ -43,13 +43,8 @@ export const DOCS = [
   ...Array.from({ length: 9 }, (_, index) => `/docs/tour/${index + 1}`),
 ];
 
-interface NamedPage {
-  name: string;
-  path: string;
-}
-
 /** Creates the account's data with a manual clock; returns its pages. */
-export async function createShowcase({ api, service }: Embedded): Promise<readonly NamedPage[]> {
+export async function createShowcase({ api, service }: Embedded) {
   const failing = await hooked(api, ["app.created", "app.deployed"], {}, [500, 200]);
   const gone = await hooked(api, ["app.updated"], {}, [410]);
   const {

@@ -11,10 +11,10 @@ const SHOWN_MAX = 200;
 const shortened = (text: string) =>
   text.length > SHOWN_MAX ? `${text.slice(0, SHOWN_MAX)} …` : text;
 
-export const succeeded = ({ status }: Answer): boolean => status >= 200 && status < 300;
+export const succeeded = ({ status }: Answer) => status >= 200 && status < 300;
 
 /** Asserts that the operation succeeded. */
-export function done(answer: Answer): Answer {
+export function done(answer: Answer) {
   assert.ok(succeeded(answer), `answered ${answer.status} ${shortened(answer.text)}`);
   return answer;
 }
@@ -27,17 +27,17 @@ export function isNow(time: unknown) {
 }
 
 /** The apps of a page: the array itself, or its longest array member. */
-export function listIn({ value, text }: Answer): readonly Members[] {
+export function listIn({ value, text }: Answer) {
   const wrapped = isMembers(value) ? Object.values(value).filter(Array.isArray) : [];
   const list = Array.isArray(value) ? value : wrapped.sort((a, b) => b.length - a.length)[0];
   assert.ok(Array.isArray(list) && list.every(isMembers), `no list of apps in ${shortened(text)}`);
   return list;
 }
 
-export const ids = (apps: readonly Members[]): readonly unknown[] => apps.map(({ id }) => id);
+export const ids = (apps: readonly Members[]) => apps.map(({ id }) => id);
 
 /** Returns a body that is a JSON object, or an empty object. */
-export function objectIn(text: string): Members {
+export function objectIn(text: string) {
   try {
     const value: unknown = JSON.parse(text);
     return isMembers(value) ? value : {};

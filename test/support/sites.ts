@@ -11,7 +11,7 @@ export async function deployed(api: Client, app: object = {}, request: object = 
   const { url } = await api.create(`/apps/${id}/deploy`, { name: "R1", ...request });
   const path = new URL(str(url)).pathname;
   /** Adds data to the app, and waits until they are ready. */
-  const give = async (name: string, data: string | object): Promise<string> => {
+  const give = async (name: string, data: string | object) => {
     const type = typeof data === "string" ? "csv" : "json";
     return (await uploaded(api, { name, type, app_id: id, data })).id;
   };

@@ -38,7 +38,7 @@ const filesIn = (folder: string): readonly string[] =>
     return folder === NOT_OURS ? [] : filesIn(path);
   });
 
-function read(path: string): SourceFile {
+function read(path: string) {
   const text = readFileSync(join(ROOT, path), "utf8");
   const found = [...statementsOf(text).matchAll(IMPORT)].map(([, type, fixed, later]) => ({
     type: type !== undefined,
@@ -55,7 +55,7 @@ function read(path: string): SourceFile {
 const IMPORT =
   /(?:^|\n)(?:import|export)\b( type\b)?(?:[^"';]*?from)? ?"([^"]+)"|\b(?:import|getBuiltinModule)\("([^"]+)"\)/g;
 
-const fromRoot = (path: string, name: string): string =>
+const fromRoot = (path: string, name: string) =>
   name.startsWith(".") ? posix.join(posix.dirname(path), name) : name;
 
 const COMMENT = /\/\/[^\n]*|\/\*[\s\S]*?\*\//;

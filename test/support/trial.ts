@@ -61,7 +61,7 @@ export async function startTrial(kit: Kit) {
   const times = kit.target.slow ? [IN_TIME_MS, LATE_MS] : [HELD_MS];
   const held = await all(times.map((after_ms) => ({ status: 200, after_ms })));
   await kit.deploy(app.id);
-  const observe = async (): Promise<Outcome> => {
+  const observe = async () => {
     const hooks = [...good, ...bad, ...held];
     await Promise.all(hooks.map((hook) => hook.arrived(isOurs)));
     const usual = bad.filter(({ status }) => status === 500);
@@ -100,14 +100,14 @@ export function isRetryOf(first: Arrival, each: Arrival) {
 }
 
 const isRetry = ({ got }: Answerer, isOurs: IsOurs) => {
-  return (each: Arrival): boolean => {
+  return (each: Arrival) => {
     const first = got.find(isOurs);
     return first !== undefined && isOurs(each) && isRetryOf(first, each);
   };
 };
 
 /** Returns the delay between the first response and the retry, if there was one. */
-function findRetry(hook: Answerer, isOurs: IsOurs): number | undefined {
+function findRetry(hook: Answerer, isOurs: IsOurs) {
   const retry = hook.got.find(isRetry(hook, isOurs));
   return retry && retry.at - (hook.got.find(isOurs)?.ended_at ?? 0);
 }

@@ -19,7 +19,7 @@ export async function eventually<T>(look: () => Promise<T | undefined | false | 
 }
 
 /** The data source once it is processed. */
-export const processed = (api: Client, id: string): Promise<Members> =>
+export const processed = (api: Client, id: string) =>
   eventually(async () => {
     const { json } = await api.get(`/data-sources/${id}`);
     return json.status !== "processing" && json;
@@ -32,24 +32,17 @@ export async function uploaded(api: Client, draft: object): Promise<Members & { 
 }
 
 /** The delivery log of a webhook. */
-export const logOf = async (
-  api: Client,
-  webhook: Members,
-  query = "",
-): Promise<readonly Members[]> =>
+export const logOf = async (api: Client, webhook: Members, query = "") =>
   (await api.get(`/webhooks/${webhook.id}/deliveries${query}`)).items;
 
-export const attemptsOf = (delivery: Members | undefined): readonly Members[] => {
+export const attemptsOf = (delivery: Members | undefined) => {
   assert.ok(Array.isArray(delivery?.attempts));
   return delivery.attempts.map(members);
 };
 
 /** The webhook's first delivery that matches. */
-export const delivery = (
-  api: Client,
-  webhook: Members,
-  is: (each: Members) => boolean,
-): Promise<Members> => eventually(async () => (await logOf(api, webhook)).find(is));
+export const delivery = (api: Client, webhook: Members, is: (each: Members) => boolean) =>
+  eventually(async () => (await logOf(api, webhook)).find(is));
 export const settled = (api: Client, webhook: Members) =>
   delivery(api, webhook, ({ status }) => status !== "pending");
 export const attempted = (api: Client, webhook: Members) =>
@@ -62,4 +55,11 @@ export function promised<T = void>() {
     keep = resolve;
   });
   return { kept, keep };
+}
+
+/** Measures the duration of work, in milliseconds. */
+export async function took(work: () => Promise<unknown>) {
+  const began = performance.now();
+  await work();
+  return performance.now() - began;
 }

@@ -1,5 +1,5 @@
 // One resource of every kind, with helpers to call it: for tests that walk over every route of the OpenAPI document.
-import { type Answer, type Client, members, str } from "./client.ts";
+import { type Client, members, str } from "./client.ts";
 import type { ApiDocument, Operation } from "./openapi.ts";
 
 /** The values of the path parameters. */
@@ -36,20 +36,19 @@ export const B_KEY = "key-of-account-b";
 const B = { name: "B", api_keys: [{ name: "b", key: B_KEY }], apps: [{ title: "Of B" }] };
 export const TWO = { seed: { accounts: [{ name: "A" }, B] } };
 
-const PREFIXES = {
-  app_id: "app",
-  deployment_id: "dep",
-  data_source_id: "ds",
-  user_id: "usr",
-  webhook_id: "wh",
-  delivery_id: "dlv",
-  event_id: "evt",
-  key_id: "key",
-  client_id: "cli",
-};
 /** Valid ids of resources that never existed. */
 export const NOWHERE: Ids = Object.fromEntries(
-  Object.entries(PREFIXES).map(([name, prefix]) => [name, `${prefix}_${"0".repeat(23)}`]),
+  Object.entries({
+    app_id: "app",
+    deployment_id: "dep",
+    data_source_id: "ds",
+    user_id: "usr",
+    webhook_id: "wh",
+    delivery_id: "dlv",
+    event_id: "evt",
+    key_id: "key",
+    client_id: "cli",
+  }).map(([name, prefix]) => [name, `${prefix}_${"0".repeat(23)}`]),
 );
 
 export const fill = (path: string, ids: Ids) =>
@@ -63,31 +62,9 @@ export function exampleBody(document: ApiDocument, operation: Operation) {
   return media.example ?? {};
 }
 
-/** Sends the request of every operation to a world, as the document shows it: its example body and header examples. */
-export async function sendExamples(
-  document: ApiDocument,
-  api: Client,
-  use: (operation: Operation, answer: Answer) => void,
-) {
-  const ids = await makeWorld(api);
-  const deletesLast = document.api.toSorted(
-    (a, b) => Number(a.method === "DELETE") - Number(b.method === "DELETE"),
-  );
-  for (const operation of deletesLast) {
-    const headers = Object.fromEntries(
-      headersIn(operation).map(({ name, example }) => [str(name), str(example)]),
-    );
-    const path = fill(operation.path, ids);
-    use(
-      operation,
-      await api.call(operation.method, path, exampleBody(document, operation), headers),
-    );
-  }
-}
-
-/** The header parameters of the operation. */
-export const headersIn = ({ value }: Operation) =>
+/** The parameters of the operation in this place, such as its headers. */
+export const parametersIn = ({ value }: Pick<Operation, "value">, place: string) =>
   [value.parameters]
     .flat()
     .map(members)
-    .filter((each) => each.in === "header");
+    .filter((each) => each.in === place);
