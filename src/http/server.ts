@@ -3,7 +3,7 @@
 import { once } from "node:events";
 import { createServer, type IncomingMessage, type ServerResponse, STATUS_CODES } from "node:http";
 import { isIP, type Server, type Socket } from "node:net";
-import { after } from "../lib/clock.ts";
+import { after, nextTurn } from "../lib/clock.ts";
 import type { Ids } from "../lib/ids.ts";
 import { isLoopbackHost } from "../lib/loopback.ts";
 import type { ConnectionFault, HttpResponse, RequestHandler, ServiceUrls } from "./message.ts";
@@ -107,10 +107,14 @@ export function createHttpServer(tls?: Tls, limits: Limits = LIMITS) {
     if (stopping) headers.connection = "close";
     if (status !== 204 && status !== 304) headers["content-length"] = `${Buffer.byteLength(body)}`;
     response.writeHead(status, headers).end(body);
-    // The client reads slowly: the connection is closed if it stops reading for `unread_ms`.
-    // A pipelined response has no socket before its turn.
-    const { socket } = response;
-    if (socket && response.writableLength > 0) socket.setTimeout(limits.unread_ms);
+    // A pipelined response gets the socket at its turn, and writes to it at once.
+    if (response.socket) limitReading(response);
+    else response.once("socket", () => nextTurn().then(() => limitReading(response)));
+  }
+
+  /** If the client reads slowly, closes the connection once it stops reading for `unread_ms`. */
+  function limitReading({ socket, writableLength }: ServerResponse): void {
+    if (socket && writableLength > 0) socket.setTimeout(limits.unread_ms);
   }
 
   /** Responds to input that is not HTTP (RFC 9112) or did not arrive in time, and closes the connection. */

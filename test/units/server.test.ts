@@ -26,12 +26,13 @@ import {
 const SHORT = { headers_ms: 60, request_ms: 120 };
 const GET = "GET / HTTP/1.1\r\nhost: x\r\n\r\n";
 const GET_LARGE = GET.replace("/", "/large");
+const GET_SLOW = GET.replace("/", "/slow");
 const postHead = (bytes: number) =>
   `POST / HTTP/1.1\r\nhost: x\r\ncontent-length: ${bytes}\r\n\r\n`;
 /** Larger than the socket buffers of two processes together. */
 const LARGE = "x".repeat(10_000_000);
 
-/** Reads each body; sends a large body for /large and 204 otherwise. Expects no error. */
+/** Reads each body; sends a large body for /large and 204 otherwise, late for /slow. Expects no error. */
 async function listening(
   limits: Partial<Limits> = {},
   deps: Partial<HttpServerDeps> = {},
@@ -45,6 +46,7 @@ async function listening(
     onError: (error) => assert.fail(String(error)),
     async handle(request) {
       if (request.path === "/large") return { ...emptyResponse(200), body: LARGE };
+      if (request.path === "/slow") await once(AbortSignal.timeout(150), "abort");
       await request.readBody(1_000);
       return emptyResponse(204);
     },
@@ -118,22 +120,20 @@ test("a connection over the limit is closed at once, and a closed connection fre
   for (const connection of [two, await opened()]) connection.socket.destroy();
 });
 
-test("a connection that stops reading is closed within twice the limit", async () => {
-  await using it = await listening({ unread_ms: 100, connections: 1 });
-  const stopped = await it.send(GET_LARGE);
-  stopped.socket.pause();
-  const took_ms = await took(it.freed);
-  stopped.socket.destroy();
-  assert.ok(took_ms >= 100 && took_ms < 1_000, `${took_ms} ms`);
+test("a connection that stops reading is closed within twice the limit, even if its response is pipelined", async () => {
+  for (const request of [GET_LARGE, GET_SLOW + GET_LARGE]) {
+    await using it = await listening({ unread_ms: 100, connections: 1 });
+    const stopped = await it.send(request);
+    stopped.socket.pause();
+    const took_ms = await took(it.freed);
+    stopped.socket.destroy();
+    assert.ok(took_ms >= 100 && took_ms < 1_000, `${took_ms} ms`);
+  }
 });
 
 test("a pipelined response that waits for a slow one longer than the limit is not cut off", async () => {
-  const handle = async ({ path }: HttpRequest) => {
-    if (path === "/slow") await once(AbortSignal.timeout(150), "abort");
-    return emptyResponse(204);
-  };
-  await using it = await listening({ unread_ms: 50 }, { handle });
-  const connection = await it.send(GET.replace("/", "/slow") + GET);
+  await using it = await listening({ unread_ms: 50 });
+  const connection = await it.send(GET_SLOW + GET);
   (await connection.answer()).is(204);
   (await connection.answer()).is(204);
   connection.socket.destroy();
