@@ -165,7 +165,7 @@ choice(
 const LABEL = "a".repeat(63);
 const LONGEST_HOST = `${LABEL}.${LABEL}.${LABEL}.${"b".repeat(57)}.com`;
 const BAD_HOSTS =
-  ",a,localhost,a..b,.a.b,-a.example,a-.example,127.0.0.1,1.2.3,[::1],::1,0x7f.1,a.example:80,https://a.example," +
+  ",a,localhost,a.b.1,a..b,.a.b,-a.example,a-.example,127.0.0.1,1.2.3,[::1],::1,0x7f.1,a.example:80,https://a.example," +
   "a.example/,u@a.example,a b.example,a_b.example,*.example.com,a.example?x,a.example#x,%61.example,a.example\n";
 
 choice(

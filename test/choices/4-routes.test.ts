@@ -88,7 +88,9 @@ async function walk(api: Client, path: string, rel: "next" | "prev") {
     const page = await api.get(at);
     assert.ok(page.items.length > 0 && pages.every(({ path }) => path !== at), at);
     pages.push({ path: at, ids: page.items.map(({ id }) => id) });
-    at = new RegExp(`<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(String(page.headers.link))?.[1];
+    at = new RegExp(`(^|, )<${api.baseUrl}(/[^>]+)>; rel="${rel}"`).exec(
+      String(page.headers.link),
+    )?.[2];
   }
   return pages;
 }
