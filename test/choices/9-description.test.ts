@@ -64,6 +64,7 @@ choice(
     for (const path of DOCS) {
       const answer = await root.get(path);
       assertPage(answer);
+      assert.doesNotMatch(answer.text, /"lead"></);
       texts.set(path, answer.text);
       const wrong = await root.post(path, {});
       assert.deepEqual([wrong.status, wrong.header("allow")], [405, "GET, HEAD"]);
