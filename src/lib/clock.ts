@@ -26,8 +26,14 @@ export interface Timer {
   cancel(): void;
 }
 
+/** Many requests of a busy server share a millisecond, and formatting it takes 0.4 µs of the 25 µs of an update. */
+let latest = { at: Number.NaN, text: "" };
+
 /** Formats ISO 8601 UTC with milliseconds and Z; the fixed length makes texts compare in time order. */
-export const toIso = (at: Instant): string => new RealDate(at).toISOString();
+export function toIso(at: Instant): string {
+  if (at !== latest.at) latest = { at, text: new RealDate(at).toISOString() };
+  return latest.text;
+}
 
 export const parseIso = RealDate.parse;
 
