@@ -135,7 +135,7 @@ export async function startWithSettings(
       },
       stop,
     });
-    const apiRoutes = applyVariants(API_ROUTES, settings.variants);
+    const routeTable = applyVariants(API_ROUTES, settings.variants);
     const apiDeps = {
       unitOfWorkDeps,
       routeDeps,
@@ -150,7 +150,7 @@ export async function startWithSettings(
     const handleRoute = createRequestHandler({
       fallback: publicRouter(ROOT_ROUTES, (error, { id }) => problemResponse(error, id, urls)),
       routers: [
-        createApiRouter(apiDeps, apiRoutes),
+        createApiRouter(apiDeps, routeTable),
         createOAuthRouter(authorizationServer, urls),
         createControlRouter(apiDeps, settings.control ? service : undefined),
       ],
@@ -159,7 +159,7 @@ export async function startWithSettings(
         return pages.createPageRouters({
           ...apiDeps,
           oauth: authorizationServer,
-          operations: apiRoutes.routes,
+          operations: routeTable.routes,
           variants: settings.variants,
           isLocal,
         });

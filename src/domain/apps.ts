@@ -96,7 +96,7 @@ interface SiteUrls {
 
 /** Returns the error if the custom domain of a deployment is the server's own host. */
 export function findOwnHostError(
-  { custom_domain }: { readonly custom_domain?: string | null | undefined },
+  { custom_domain }: Partial<Infer<typeof deployment.createBody>>,
   urls: SiteUrls,
 ): readonly FieldError[] {
   const domain = custom_domain && toCanonicalHost(custom_domain);

@@ -27,7 +27,7 @@ export const listDataSourcesOfApp = (reader: Reader, appId: string, range: Range
 export async function findAppError(
   reader: Reader,
   account: AccountRecord,
-  { app_id }: { readonly app_id?: string | null | undefined },
+  { app_id }: Partial<Infer<typeof dataSource.createBody>>,
 ): Promise<readonly FieldError[]> {
   if (!app_id) return [];
   const app = await reader.get(apps, app_id);

@@ -24,8 +24,8 @@ export const EVENTS_WITHOUT_ACCOUNT: ReadonlySet<EventType> = new Set(["user.int
 
 /** Events kept per account, and sample events besides. */
 const EVENTS_KEPT = 10_000;
-/** The maximum of events that one new event may replace, so that its cost does not grow with pending deliveries. */
-const DELETED_MAX = 100;
+/** The older events that a new event checks again, so that its cost does not grow with pending deliveries. */
+const RECHECKED_MAX = 100;
 
 /** Records an event about `object` and creates a delivery for every webhook subscribed to its type. */
 export async function recordEvent(
@@ -78,8 +78,12 @@ async function putEvent(
 async function deleteOldest(tx: Tx, list: Values): Promise<void> {
   const excess = (await tx.count(events, "account", list)) - EVENTS_KEPT;
   if (excess <= 0) return;
-  const limit = Math.min(excess, DELETED_MAX);
-  for (const { id } of await tx.page(events, "account", list, { offset: 0, limit })) {
+  const readEvents = (offset: number, limit: number) =>
+    tx.page(events, "account", list, { offset, limit });
+  // The event that has just passed the limit, and older ones whose deliveries may have ended since.
+  const passed = await readEvents(excess - 1, 1);
+  const older = excess > 1 ? await readEvents(0, Math.min(excess - 1, RECHECKED_MAX)) : [];
+  for (const { id } of [...older, ...passed]) {
     const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
     if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;
     for (const delivery of deliveriesOfEvent) await tx.remove(deliveries, delivery.id);

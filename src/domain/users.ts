@@ -111,7 +111,7 @@ export const openSession = (unitOfWork: UnitOfWork, { userId, state, previousSec
     await tx.put(sessions, {
       id: sha256(secret),
       user_id: user.id,
-      key_id: apiKey === null ? null : apiKey.id,
+      key_id: apiKey?.id ?? null,
       expires_at: toIso(now + SESSION_MS),
     });
     return secret;

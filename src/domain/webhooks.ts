@@ -21,7 +21,7 @@ export type CheckUrl = (url: string) => string | undefined;
 
 /** Returns the error if the address policy forbids the URL of a webhook. */
 export function findUrlErrors(
-  { url }: { readonly url?: string | undefined },
+  { url }: Partial<Infer<typeof webhook.createBody>>,
   checkUrl: CheckUrl,
 ): readonly FieldError[] {
   const detail = url === undefined ? undefined : checkUrl(url);
