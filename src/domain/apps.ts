@@ -100,8 +100,9 @@ export function findOwnHostError(
   urls: SiteUrls,
 ): readonly FieldError[] {
   const domain = custom_domain && toCanonicalHost(custom_domain);
-  const detail = "must not be this server's own host";
-  return domain && urls.isOwnHost(domain) ? [{ pointer: "#/custom_domain", detail }] : [];
+  return domain && urls.isOwnHost(domain)
+    ? [{ pointer: "#/custom_domain", detail: "must not be this server's own host" }]
+    : [];
 }
 
 /** Deploys the app to an environment. The same transaction retires the deployment that was live there. */

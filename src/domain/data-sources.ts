@@ -31,8 +31,9 @@ export async function findAppError(
 ): Promise<readonly FieldError[]> {
   if (!app_id) return [];
   const app = await reader.get(apps, app_id);
-  const detail = "must be the id of one of your apps, or null";
-  return app?.account_id === account.id ? [] : [{ pointer: "#/app_id", detail }];
+  return app?.account_id === account.id
+    ? []
+    : [{ pointer: "#/app_id", detail: "must be the id of one of your apps, or null" }];
 }
 
 export async function createDataSource(

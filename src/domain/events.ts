@@ -78,11 +78,10 @@ async function putEvent(
 async function deleteOldest(tx: Tx, list: Values): Promise<void> {
   const excess = (await tx.count(events, "account", list)) - EVENTS_KEPT;
   if (excess <= 0) return;
-  const readEvents = (offset: number, limit: number) =>
-    tx.page(events, "account", list, { offset, limit });
-  // The event that has just passed the limit, and older ones whose deliveries may have ended since.
-  const passed = await readEvents(excess - 1, 1);
-  const older = excess > 1 ? await readEvents(0, Math.min(excess - 1, RECHECKED_MAX)) : [];
+  // Older ones, whose deliveries may have ended since, and the event that has just passed the limit.
+  const limit = Math.min(excess - 1, RECHECKED_MAX);
+  const older = await tx.page(events, "account", list, { offset: 0, limit });
+  const passed = await tx.page(events, "account", list, { offset: excess - 1, limit: 1 });
   for (const { id } of [...older, ...passed]) {
     const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
     if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;

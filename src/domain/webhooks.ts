@@ -24,8 +24,8 @@ export function findUrlErrors(
   { url }: Partial<Infer<typeof webhook.createBody>>,
   checkUrl: CheckUrl,
 ): readonly FieldError[] {
-  const detail = url === undefined ? undefined : checkUrl(url);
-  return detail === undefined ? [] : [{ pointer: "#/url", detail }];
+  const detail = url && checkUrl(url);
+  return detail ? [{ pointer: "#/url", detail }] : [];
 }
 
 export const testBody = object({ type: eventType });
