@@ -2,14 +2,11 @@
 // `Storage` persists the changes of all waiting calls as one batch (group commit).
 import {
   type AnyCollection,
-  type Entity,
-  type Range,
   type Reader,
   type Store,
   type StoreData,
   type Tx,
   UniqueViolation,
-  type Values,
 } from "../domain/store.ts";
 import { after, type Timer } from "../lib/clock.ts";
 import { Mutex } from "../lib/tasks.ts";
@@ -43,8 +40,8 @@ interface Storage {
 
 /** A call that waits for its turn. */
 interface Call {
-  readonly work: () => Promise<unknown>;
-  readonly resolve: (result: unknown) => void;
+  /** Runs the call. Returns the function that settles its promise. */
+  readonly run: () => Promise<() => void>;
   readonly reject: (error: unknown) => void;
 }
 
@@ -81,12 +78,19 @@ export function createStore(storage: Storage): Store {
 
   /** Runs `work` in the next batch. */
   function run<T>(work: () => Promise<T>): Promise<T> {
-    return new Promise<unknown>((resolve, reject) => {
+    return new Promise((resolve, reject) => {
       if (state !== "open") throw new Error(`The store is ${state}`);
-      enqueue({ work, resolve, reject });
+      enqueue({
+        run: () =>
+          work().then(
+            (result) => () => resolve(result),
+            (error) => () => reject(error),
+          ),
+        reject,
+      });
       // The unit of work that runs may be waiting for this very call.
       if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
-    }) as Promise<T>;
+    });
   }
 
   function enqueue(call: Call): void {
@@ -108,10 +112,7 @@ export function createStore(storage: Storage): Store {
     const outcomes = [];
     for (const call of calls) {
       const count = unsaved.length;
-      const settle = await call.work().then(
-        (result) => () => call.resolve(result),
-        (error) => () => call.reject(error),
-      );
+      const settle = await call.run();
       outcomes.push({ call, settle, hasChanges: unsaved.length > count });
     }
     try {
@@ -129,20 +130,40 @@ export function createStore(storage: Storage): Store {
 
   /** Runs a unit of work, and undoes its changes if it fails. */
   async function execute<T>(work: (tx: Tx) => Promise<T>): Promise<T> {
-    const tx = new Transaction(tables);
+    const changes: Change[] = [];
+    let violation: UniqueViolation | undefined;
+    let isOpen = true;
+    const getTable = ({ name }: AnyCollection): Table => {
+      if (!isOpen) throw new Error("This unit of work has ended");
+      return getDeclared(tables, name);
+    };
+    const tx: Tx = {
+      ...createReader(async (from, query) => query(getTable(from))),
+      async put(into, record) {
+        const table = getTable(into);
+        const conflict = table.findConflict(record);
+        if (conflict !== undefined) violation = new UniqueViolation(conflict);
+        if (violation !== undefined) throw violation;
+        changes.push(table.put(record));
+      },
+      async remove(from, id) {
+        const change = getTable(from).remove(id);
+        if (change) changes.push(change);
+      },
+    };
     try {
       const result = await new Promise<T>((resolve, reject) => {
         rejectRunning = reject;
-        work(tx as Tx).then(resolve, reject);
+        work(tx).then(resolve, reject);
       });
-      if (tx.violation !== undefined) throw tx.violation;
-      unsaved = unsaved.concat(tx.changes);
+      if (violation !== undefined) throw violation;
+      unsaved = unsaved.concat(changes);
       return result;
     } catch (error) {
-      undoAll(tx.changes);
+      undoAll(changes);
       throw error;
     } finally {
-      tx.isOpen = false;
+      isOpen = false;
       rejectRunning = undefined;
       timer?.cancel();
       timer = undefined;
@@ -189,42 +210,6 @@ export function createStore(storage: Storage): Store {
       await mutex.run(() => storage.close(tables));
     },
   };
-}
-
-class Transaction {
-  readonly changes: Change[] = [];
-  isOpen = true;
-  violation: UniqueViolation | undefined;
-
-  constructor(private readonly tables: Tables) {}
-
-  private getTable({ name }: AnyCollection): Table {
-    if (!this.isOpen) throw new Error("This unit of work has ended");
-    return getDeclared(this.tables, name);
-  }
-  async get(from: AnyCollection, id: string) {
-    return this.getTable(from).get(id);
-  }
-  async find(from: AnyCollection, unique: string, values: Values) {
-    return this.getTable(from).find(unique, values);
-  }
-  async page(from: AnyCollection, index: string, values: Values, range: Range) {
-    return this.getTable(from).page(index, values, range);
-  }
-  async count(from: AnyCollection, index: string, values: Values) {
-    return this.getTable(from).count(index, values);
-  }
-  async put(into: AnyCollection, record: Entity) {
-    const table = this.getTable(into);
-    const conflict = table.findConflict(record);
-    if (conflict !== undefined) this.violation = new UniqueViolation(conflict);
-    if (this.violation !== undefined) throw this.violation;
-    this.changes.push(table.put(record));
-  }
-  async remove(from: AnyCollection, id: string) {
-    const change = this.getTable(from).remove(id);
-    if (change) this.changes.push(change);
-  }
 }
 
 /** Copies records, so that neither side can change the other's. */

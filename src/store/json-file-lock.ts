@@ -3,10 +3,12 @@
 // checks whether the owner runs. Otherwise (another container or machine) it watches the counter for 10 s.
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
-import { StoreOpenError } from "../../domain/store.ts";
-import { after, type Timer } from "../../lib/clock.ts";
-import { systemRandom } from "../../lib/ids.ts";
-import { FILE_MODE, readIfExists, tryCall } from "./format.ts";
+import { StoreOpenError } from "../domain/store.ts";
+import { after, type Timer } from "../lib/clock.ts";
+import { systemRandom } from "../lib/ids.ts";
+
+/** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
+export const FILE_MODE = 0o600;
 
 const RENEWAL_MS = 2_000;
 /** An owner whose counter does not change for this long is considered dead. */
@@ -137,3 +139,17 @@ const findStart = (pid: number): string | undefined =>
     // A zombie has ended and only waits for its parent.
     return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
   });
+
+/** Returns a file's content; undefined if there is no file. */
+export const readIfExists = (file: string) => tryCall(() => readFileSync(file), "ENOENT");
+
+/** Returns undefined if the system call fails with the code `harmless`, or with any code if none is given. */
+export function tryCall<T>(call: () => T, harmless?: string): T | undefined {
+  try {
+    return call();
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    if (code === undefined || code !== (harmless ?? code)) throw error;
+    return undefined;
+  }
+}
