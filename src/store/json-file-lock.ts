@@ -4,7 +4,7 @@
 import { closeSync, openSync, readFileSync, readlinkSync, rmSync, writeSync } from "node:fs";
 import { hostname } from "node:os";
 import { StoreOpenError } from "../domain/store.ts";
-import { after, type Timer } from "../lib/clock.ts";
+import { after } from "../lib/clock.ts";
 import { systemRandom } from "../lib/ids.ts";
 
 /** Only the owner may read the files, because they hold secrets of webhooks and the signing key. */
@@ -64,7 +64,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     if (watched_ms === WARN_AFTER_MS)
-      warn(`${file} names ${name}; waiting 10 s in all to see whether it still runs`);
+      warn(`${file} names ${name}; waiting 10 s to see whether it still runs`);
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
     watched = text;
@@ -77,25 +77,21 @@ function createLock(file: string, self: LockOwner) {
   const fd = tryCall(() => openSync(file, "wx", FILE_MODE), "EEXIST");
   if (fd === undefined) return undefined;
   let count = 0;
-  let renewal: Timer | undefined;
   // Writes to the descriptor, so that the file of a later owner stays as it is. The text never gets shorter.
   const write = () => writeSync(fd, `${JSON.stringify({ ...self, count })}\n`, 0);
-  const renewLater = () => {
-    const renew = () => {
-      count += 1;
-      tryCall(write);
-      renewLater();
-    };
+  const renew = () => {
+    count += 1;
+    tryCall(write);
     renewal = after(RENEWAL_MS, renew, true);
   };
   const isHeld = () => parseOwner(readLock(file)).id === self.id;
   const release = () => {
-    renewal?.cancel();
+    renewal.cancel();
     closeSync(fd);
     tryCall(() => isHeld() && rmSync(file));
   };
   write();
-  renewLater();
+  let renewal = after(RENEWAL_MS, renew, true);
   return { isHeld, release };
 }
 
@@ -137,7 +133,7 @@ const findStart = (pid: number): string | undefined =>
     // After the name in parentheses: the state and, as the 20th field, the start time (proc(5)).
     const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ").at(-1)?.split(" ") ?? [];
     // A zombie has ended and only waits for its parent.
-    return fields[0] === "Z" || fields[0] === "X" ? "ended" : fields[19];
+    return fields[0] === "Z" ? "ended" : fields[19];
   });
 
 /** Returns a file's content; undefined if there is no file. */

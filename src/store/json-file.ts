@@ -23,30 +23,23 @@ import {
   tryCall,
 } from "./json-file-lock.ts";
 import { createStore } from "./memory.ts";
-import {
-  type Change,
-  DATA_FORMAT,
-  getDeclared,
-  listRecords,
-  loadTables,
-  type Tables,
-} from "./tables.ts";
+import { type Change, DATA_FORMAT, getDeclared, loadTables, type Tables } from "./tables.ts";
 
 const CHECKSUMS_START = '\n},"checksums":';
 
-interface Settings extends LockOptions {
+interface Options extends Partial<LockOptions> {
   /** A checkpoint is written when the journal is longer than this and more than twice as long as FILE. */
-  readonly journal_bytes_max: number;
+  readonly journal_bytes_max?: number;
 }
 
-const DEFAULTS: Settings = {
-  warn: () => undefined,
-  wait: (for_ms) => new Promise((resolve) => void after(for_ms, resolve)),
-  journal_bytes_max: 8 * 1024 * 1024,
-};
-
-export function jsonFileStore(path: string, options: Partial<Settings> = {}): Store {
-  const settings = { ...DEFAULTS, ...options };
+export function jsonFileStore(
+  path: string,
+  {
+    warn = () => undefined,
+    wait = (for_ms) => new Promise((resolve) => void after(for_ms, resolve)),
+    journal_bytes_max = 8 * 1024 * 1024,
+  }: Options = {},
+): Store {
   let file = path;
   let lock: Lock | undefined;
   let journal: FileHandle | undefined;
@@ -85,16 +78,19 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
   async function load(collections: readonly AnyCollection[]): Promise<Tables> {
     try {
       file = resolveLinks(path);
-      lock = await acquireLock(file, settings);
+      lock = await acquireLock(file, { warn, wait });
       const recovered = readFiles(file, collections);
       const journalFile = `${file}.journal`;
       seq = recovered.seq;
       await replace(recovered.tables);
       if (recovered.torn !== undefined) {
-        const options = { encoding: "latin1", mode: FILE_MODE, flush: true } as const;
-        appendFileSync(`${file}.torn`, `${recovered.torn}\n`, options);
-        settings.warn(
-          `The last line of ${journalFile} was cut short by a crash and never acknowledged; it was moved to ${file}.torn`,
+        appendFileSync(`${file}.torn`, `${recovered.torn}\n`, {
+          encoding: "latin1",
+          mode: FILE_MODE,
+          flush: true,
+        });
+        warn(
+          `The last line of ${journalFile} was cut short and never acknowledged; moved to ${file}.torn`,
         );
       }
       // A new file, because a suspended process that has lost its lock may still have the old one open.
@@ -107,7 +103,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
       releaseLock();
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       throw new StoreOpenError(
-        `${path} cannot be used (${error}). Its folder must exist, and this user must be able to write there. In a container, mount the folder, not the file alone.`,
+        `${path} cannot be used (${error}). Its folder must exist and be writable. In a container, mount the folder, not the file alone.`,
         { cause: error },
       );
     }
@@ -134,7 +130,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
   async function replace(tables: Tables): Promise<void> {
     const text = encodeSnapshot(seq, tables);
     const temporary = `${file}.new`;
-    checkpointAt = length + Math.max(settings.journal_bytes_max, 2 * text.length);
+    checkpointAt = length + Math.max(journal_bytes_max, 2 * text.length);
     assertWritable();
     try {
       rmSync(temporary, { force: true });
@@ -159,7 +155,7 @@ export function jsonFileStore(path: string, options: Partial<Settings> = {}): St
 
   const checkpoint = (tables: Tables): Promise<void> =>
     replace(tables).catch((error: unknown) =>
-      settings.warn(`${path} could not be written (${error}); changes stay in its journal`),
+      warn(`${path} could not be written (${error}); changes stay in its journal`),
     );
 
   return createStore({
@@ -202,8 +198,8 @@ const addChecksums = (content: string): string =>
 
 /** Returns the text of a FILE that contains the journal up to the batch `seq`. */
 function encodeSnapshot(seq: number, tables: Tables): string {
-  const lists = Object.entries(listRecords(tables)).map(([name, records]) => {
-    const lines = records.map((record) => JSON.stringify(record));
+  const lists = Array.from(tables, ([name, table]) => {
+    const lines = table.records().map((record) => JSON.stringify(record));
     return `${JSON.stringify(name)}:[\n${lines.join(",\n")}\n]`;
   });
   return addChecksums(
@@ -220,7 +216,7 @@ function encodeBatch(seq: number, changes: readonly Change[]): Buffer {
 
 interface Batch {
   readonly seq: number;
-  readonly writes: readonly (readonly [name: string, id: string, record: Entity | null])[];
+  readonly writes: [name: string, id: string, record: Entity | null][];
 }
 
 /** Parses a line of the journal. Returns undefined if it is incomplete or its checksum is wrong. */

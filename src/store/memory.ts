@@ -14,7 +14,6 @@ import {
   type Change,
   DATA_FORMAT,
   getDeclared,
-  listRecords,
   loadTables,
   type Table,
   type Tables,
@@ -69,7 +68,7 @@ export function createStore(storage: Storage): Store {
   let state: "not open" | "open" | "closed" = "not open";
   let collections: readonly AnyCollection[] = [];
   let tables: Tables = new Map();
-  let waiting: Call[] = [];
+  const waiting: Call[] = [];
   /** The changes that are in the tables, but not yet in the storage. */
   let unsaved: readonly Change[] = [];
   /** Rejects the unit of work that runs; undefined between units of work. */
@@ -107,10 +106,8 @@ export function createStore(storage: Storage): Store {
 
   /** Runs all waiting calls one after the other, then saves their changes together. */
   async function runBatch(): Promise<void> {
-    const calls = waiting;
-    waiting = [];
     const outcomes = [];
-    for (const call of calls) {
+    for (const call of waiting.splice(0)) {
       const count = unsaved.length;
       const settle = await call.run();
       outcomes.push({ call, settle, hasChanges: unsaved.length > count });
@@ -190,7 +187,10 @@ export function createStore(storage: Storage): Store {
     transact: (work) => run(() => execute(work)),
 
     snapshot: () =>
-      run(async () => ({ format: DATA_FORMAT, collections: copy(listRecords(tables)) })),
+      run(async () => {
+        const records = Array.from(tables, ([name, table]) => [name, table.records()]);
+        return { format: DATA_FORMAT, collections: copy(Object.fromEntries(records)) };
+      }),
 
     restore(data: StoreData) {
       let isDone = false;

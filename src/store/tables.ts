@@ -3,7 +3,6 @@ import {
   type AnyCollection,
   type Entity,
   type Range,
-  type StoreData,
   StoreOpenError,
   type Values,
 } from "../domain/store.ts";
@@ -54,8 +53,8 @@ class Index {
 
   /** Returns undefined if the record is not in the index, because one of its fields is null. */
   private getKey(record: StoredRecord): unknown {
-    const hasNull = this.fields.some((field) => (record[field] ?? null) === null);
-    return hasNull ? undefined : toKey(this.by.map((field) => record[field]));
+    if (this.fields.some((field) => record[field] == null)) return undefined;
+    return toKey(this.by.map((field) => record[field]));
   }
 
   private isBefore({ record, seq }: StoredRow, other: StoredRow): boolean {
@@ -162,8 +161,10 @@ export class Table {
   }
 
   page(index: string, values: Values, { offset, limit }: Range): readonly Entity[] {
-    const rows = getDeclared(this.indexes, index).list(values);
-    return rows.slice(offset, offset + limit).map(({ record }) => record);
+    return getDeclared(this.indexes, index)
+      .list(values)
+      .slice(offset, offset + limit)
+      .map(({ record }) => record);
   }
 
   count(index: string, values: Values): number {
@@ -194,9 +195,6 @@ export function getDeclared<T>(all: ReadonlyMap<string, T>, name: string): T {
   if (found === undefined) throw new Error(`${name} was not declared when the store was opened`);
   return found;
 }
-
-export const listRecords = (tables: Tables): StoreData["collections"] =>
-  Object.fromEntries(Array.from(tables, ([name, table]) => [name, table.records()]));
 
 /** Undoes changes, the latest first, so that each one finds its table as it left it. */
 export function undoAll(changes: readonly Change[]): void {
