@@ -1,10 +1,10 @@
 // Apps, their deployments and user interactions (spec parts 2, 3, 4 and 6; 3.redeploy, 3.custom-domain). A change, its
 // event and that event's deliveries share one transaction. One deployment is live in an environment, and a custom
 // domain belongs to one app. Finds the site for an address and checks who may view it. Rendering is elsewhere.
-import type { Infer } from "../lib/schema.ts";
 import {
   boolean,
   coerce,
+  type Infer,
   nullable,
   object,
   optional,
@@ -17,8 +17,16 @@ import { hasScope } from "./credentials.ts";
 import { createCrudService, paginate, paginationParameters, toNewRecord } from "./crud.ts";
 import { appError, type FieldError, notFound } from "./errors.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord, DeploymentRecord } from "./model.ts";
-import { accounts, app, apps, dataSources, type deployment, deployments } from "./model.ts";
+import {
+  type AccountRecord,
+  accounts,
+  app,
+  apps,
+  type DeploymentRecord,
+  dataSources,
+  type deployment,
+  deployments,
+} from "./model.ts";
 import { ALL_RECORDS, FIRST_RECORD, type Reader } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 import type { SessionUser } from "./users.ts";

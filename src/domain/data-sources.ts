@@ -7,8 +7,16 @@ import { parseCsvTable, parseObjects } from "./columns.ts";
 import { createCrudService, paginate, toNewRecord } from "./crud.ts";
 import { AppError, appError, type FieldError } from "./errors.ts";
 import { recordEvent } from "./events.ts";
-import type { AccountRecord, DataSourceRecord, Row } from "./model.ts";
-import { accounts, apps, dataSource, dataSourceContents, dataSources } from "./model.ts";
+import {
+  type AccountRecord,
+  accounts,
+  apps,
+  type DataSourceRecord,
+  dataSource,
+  dataSourceContents,
+  dataSources,
+  type Row,
+} from "./model.ts";
 import { ALL_RECORDS, type Range, type Reader } from "./store.ts";
 import type { AccountContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 

@@ -1,18 +1,20 @@
 // Resource schemas, stored records and their indexes (spec part 2). The create body, the update body and the response
 // of a resource share one declaration of each field. A record is the response plus internal fields.
-import type { Infer, JsonSchema, Schema } from "../lib/schema.ts";
 import {
   addIssue,
   array,
   boolean,
   custom,
   enumOf,
+  type Infer,
   integer,
+  type JsonSchema,
   nullable,
   object,
   optional,
   partial,
   required,
+  type Schema,
   text,
   textProblem,
   withDefault,

@@ -1,7 +1,18 @@
 // Seed of a fresh server: one account with its owner, or a custom seed. A seed uses the schemas of the create bodies,
 // each with an optional id.
-import type { Infer, Members, ObjectSchema, Schema } from "../lib/schema.ts";
-import { array, extend, OptionError, object, optional, text, withDefault } from "../lib/schema.ts";
+import {
+  array,
+  extend,
+  type Infer,
+  type Members,
+  type ObjectSchema,
+  OptionError,
+  object,
+  optional,
+  type Schema,
+  text,
+  withDefault,
+} from "../lib/schema.ts";
 import { createApp } from "./apps.ts";
 import { createApiKey, createOAuthClient } from "./credentials.ts";
 import { createDataSource } from "./data-sources.ts";

@@ -11,8 +11,16 @@ import {
   recordSample,
   requestRedelivery,
 } from "./events.ts";
-import type { AccountRecord, EventType, WebhookRecord } from "./model.ts";
-import { deliveries, deliveryStatus, eventType, webhook, webhooks } from "./model.ts";
+import {
+  type AccountRecord,
+  deliveries,
+  deliveryStatus,
+  type EventType,
+  eventType,
+  type WebhookRecord,
+  webhook,
+  webhooks,
+} from "./model.ts";
 import type { Reader } from "./store.ts";
 import type { AccountContext, TxContext, UnitOfWork, WithOptionalId } from "./unit-of-work.ts";
 

@@ -100,8 +100,9 @@ export type FaultRuleInput = Pick<FaultRule, "method" | "path"> & Partial<FaultR
 function isOperation(method: string, path: string): boolean {
   if (!path.startsWith(`${VERSION_PREFIX}/`)) return false;
   const operation = API_ROUTES.find(path.slice(VERSION_PREFIX.length))?.methods.get(method);
-  if (operation === undefined) return false;
-  return path === VERSION_PREFIX + operation.path || !/[{}?#]/.test(path);
+  return (
+    operation !== undefined && (path === VERSION_PREFIX + operation.path || !/[{}?#]/.test(path))
+  );
 }
 
 interface FaultDeps {
@@ -110,8 +111,6 @@ interface FaultDeps {
   /** Adds the rule to the recorded request. */
   readonly annotate: (requestId: string, details: { readonly fault: FaultRule }) => void;
 }
-
-const DELAYED_REQUEST = "delayed request";
 
 export function createFaults({ clock, tasks, annotate }: FaultDeps) {
   const rules = createRules<FaultRuleInput, FaultRule>("faults", faultRule);
@@ -132,7 +131,7 @@ export function createFaults({ clock, tasks, annotate }: FaultDeps) {
       annotate(request.id, { fault: rule });
       const respond = async () => faultResponse(rule, request.id) ?? runOperation();
       if (rule.delayMs === 0) return respond();
-      const timer = clock.schedule(clock.now() + rule.delayMs, DELAYED_REQUEST, () => {
+      const timer = clock.schedule(clock.now() + rule.delayMs, "delayed request", () => {
         rules.release(request.id);
       });
       await rules.hold(request.id);

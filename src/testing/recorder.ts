@@ -7,8 +7,7 @@ import type { DeliveryRecord, EventEnvelope, EventRecord } from "../domain/model
 import * as model from "../domain/model.ts";
 import type { Collection, Entity, Store } from "../domain/store.ts";
 import type { Notifications } from "../domain/unit-of-work.ts";
-import type { HttpRequest, RequestHandler } from "../http/message.ts";
-import { CONTROL_PATH } from "../http/message.ts";
+import { CONTROL_PATH, type HttpRequest, type RequestHandler } from "../http/message.ts";
 import { type Clock, toIso, within } from "../lib/clock.ts";
 import { pickMembers } from "../lib/schema.ts";
 import { Mutex, TaskTracker } from "../lib/tasks.ts";
@@ -111,12 +110,13 @@ export function createRecorder({ store, clock, notifications, tasks, onError }: 
     collection: Collection<R>,
     journal: BoundedMap<R>,
   ): void {
-    const read = async (id: string) => {
-      const entity = await store.get(collection, id);
-      if (entity) journal.set(id, entity);
-    };
     notifications.on(topic, (id) =>
-      tasks.run("recording a commit", () => mutex.run(() => read(id))),
+      tasks.run("recording a commit", () =>
+        mutex.run(async () => {
+          const entity = await store.get(collection, id);
+          if (entity) journal.set(id, entity);
+        }),
+      ),
     );
   }
 

@@ -11,8 +11,12 @@ import {
   scope,
   users,
 } from "../domain/model.ts";
-import type { AuthorizationServer } from "../domain/oauth/tokens.ts";
-import { issueForUser, OAuthError, type TokenResponse } from "../domain/oauth/tokens.ts";
+import {
+  type AuthorizationServer,
+  issueForUser,
+  OAuthError,
+  type TokenResponse,
+} from "../domain/oauth/tokens.ts";
 import { FIRST_RECORD, type StoreData } from "../domain/store.ts";
 import { UnitOfWork, type UnitOfWorkDeps } from "../domain/unit-of-work.ts";
 import type { ServiceUrls } from "../http/message.ts";
@@ -80,8 +84,18 @@ export type Service = Awaited<ReturnType<typeof openService>>;
 
 /** Loads the state, starts background work and returns the handle. */
 export async function openService(deps: ServiceDeps) {
-  const { state, workers, tasks, recorder, faults, chaos, clearCaches, stop } = deps;
-  const { unitOfWorkDeps, authorizationServer } = deps;
+  const {
+    unitOfWorkDeps,
+    authorizationServer,
+    state,
+    workers,
+    tasks,
+    recorder,
+    faults,
+    chaos,
+    clearCaches,
+    stop,
+  } = deps;
   const { store, clock } = unitOfWorkDeps;
   const mutex = new Mutex();
   let startup = await state.open();

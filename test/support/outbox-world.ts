@@ -1,8 +1,7 @@
 // An outbox with a store, a clock and an account, and no HTTP in front: events are added by calls, receivers are
 // real sockets. It does not load the test runner, which tracks every promise: timings would double.
 
-import type { OutboxDeps } from "../../src/delivery/outbox.ts";
-import { RETRY_WAITS_MS } from "../../src/delivery/outbox.ts";
+import { type OutboxDeps, RETRY_WAITS_MS } from "../../src/delivery/outbox.ts";
 import { createHttpSender } from "../../src/delivery/sender.ts";
 import { collections } from "../../src/domain/collections.ts";
 import { AppError } from "../../src/domain/errors.ts";
