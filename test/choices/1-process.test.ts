@@ -211,7 +211,7 @@ choice(
       rateLimit: [0, "none", 1.5],
       publicUrl: ["apps.example.com", "ftp://x.example", "https://x.example/path"],
       apiKey: ["short77", "a".repeat(201), "has spaces in it"],
-      webhookTimeout: ["0s", "30001ms"],
+      webhookTimeout: ["0s", "30001ms", "soon"],
     }))
       for (const value of values) await startRefused({ [option]: value }, option);
     for (const text of ["null", "0", "["])

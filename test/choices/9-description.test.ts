@@ -369,10 +369,7 @@ choice(
     for (const [at, { example, schema }] of examples)
       assert.deepEqual(breaches(example, members(schema), document), [], at);
     // Not every reader of patterns sets the flag that this escape needs.
-    const text = JSON.stringify(document);
-    assert.doesNotMatch(text, /\\\\[pP]\{/);
-    // No name or text is empty.
-    assert.doesNotMatch(text, /(?<!"default"):""|"":/);
+    assert.doesNotMatch(JSON.stringify(document), /\\\\[pP]\{/);
   },
 );
 

@@ -143,4 +143,6 @@ controls("sign-in issues tokens to the first admin", async ({ api, control }) =>
   assert.deepEqual([status, json.scope, json.expires_in], [200, "read:apps", 3_600]);
   const { json: account } = await api.as(str(json.access_token)).get("/account");
   assert.equal(members(account.user).email, "owner@example.com");
+  const { id: userId } = await api.create("/users", { email: "r@example.com" });
+  (await control.post("/sign-in", { scopes: ["admin"], userId })).is(422);
 });

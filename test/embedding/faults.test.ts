@@ -173,7 +173,7 @@ served("a fault's response is a problem with a code of its status", async ({ api
     assert.equal(json.instance, headers["x-request-id"]);
     assert.match(answer.header("Content-Type"), /^application\/problem\+json/);
     assert.equal("www-authenticate" in headers, status === 401);
-    assert.equal("retry-after" in headers, status === 403);
+    assert.equal(headers["retry-after"], status === 403 ? "1" : undefined);
   }
 });
 

@@ -35,8 +35,10 @@ export class ApiDocument {
 
   /** The OpenAPI document of the server at this URL. */
   static async of(authUrl: string) {
-    const response = await fetch(`${authUrl}/openapi.json`);
-    return new ApiDocument(members(await response.json()));
+    const text = await (await fetch(`${authUrl}/openapi.json`)).text();
+    // No name or text is empty.
+    assert.doesNotMatch(text, /(?<!"default"):""|"":/);
+    return new ApiDocument(members(JSON.parse(text)));
   }
 
   /** The operations below /v1. */
