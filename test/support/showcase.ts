@@ -17,9 +17,7 @@ const SALES =
 const READINGS = Array.from({ length: 2_000 }, (_, index) => ({
   measured_at: new Date(Date.UTC(2026, 0, 1, Math.floor(index / 2))).toISOString(),
   berth: index % 2 === 0 ? "North quay" : "South quay",
-  water_level_cm: Math.round(
-    300 + 150 * Math.sin(index / 90) + 40 * Math.cos(index / 17) - 80 * (index % 2),
-  ),
+  water_level_cm: Math.round(300 + 150 * Math.sin(index / 90) - 80 * (index % 2)),
 }));
 
 const VISITS = Array.from({ length: 30 }, (_, index) => ({
@@ -38,7 +36,11 @@ const GROUPS = new Set(API_ROUTES.routes.map(({ path }) => path.split("/")[1]));
 
 /** The paths of the documentation. */
 export const DOCS = [
-  ...["/docs", "/docs/tour", "/docs/endpoints", "/docs/events", "/docs/errors"],
+  "/docs",
+  "/docs/tour",
+  "/docs/endpoints",
+  "/docs/events",
+  "/docs/errors",
   ...Array.from(GROUPS, (group) => `/docs/endpoints/${group}`),
   ...Array.from({ length: 9 }, (_, index) => `/docs/tour/${index + 1}`),
 ];

@@ -22,11 +22,8 @@ const only = (...records: readonly Item[]): StoreData => ({
   collections: { items: records, counters: [] },
 });
 
-const isBefore = (one: Item, other: Item) =>
-  one.level === other.level ? (one.rank ?? "") < (other.rank ?? "") : one.level < other.level;
-
 const byRank = (one: Item, other: Item) =>
-  Number(isBefore(other, one)) - Number(isBefore(one, other));
+  one.level - other.level || (one.rank ?? "").localeCompare(other.rank ?? "");
 
 export const data: Cases = {
   async "random writes give the same pages as a plain list, whether committed or rolled back"(
