@@ -30,7 +30,10 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'") {
   const foreign = /<(?:script|link|img)\b[^>]*(?:src|href)="(?!\/assets\/|\/favicon\.ico)/i;
   assert.doesNotMatch(markup, foreign, "nothing from elsewhere");
   // Nothing is empty.
-  assert.doesNotMatch(markup, /<(p|(li|dd|dt|h\d|th|label)\b[^>]*)>\s*<(\/|small)|\. <\/p>/);
+  assert.doesNotMatch(
+    markup,
+    /<(p|(li|dd|dt|h\d|th|label)\b[^>]*)>\s*<(\/|small)|\. <\/p>|label=""/,
+  );
   // A page with a single message or question needs no script, a consent page least of all.
   const scripted = !markup.includes('<main id="main" class="narrow">');
   assert.deepEqual([csp.includes("script-src"), markup.includes("<script")], [scripted, scripted]);
