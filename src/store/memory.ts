@@ -2,6 +2,7 @@
 // `Storage` persists the changes of all waiting calls as one batch (group commit).
 import {
   type AnyCollection,
+  type Entity,
   type Reader,
   type Store,
   type StoreData,
@@ -25,8 +26,6 @@ import {
  * detect a call to the store itself, but costs 20 % of a request (9 of 44 µs for a GET, Node 20).
  */
 const WORK_MS_MAX = 100;
-const GIVEN_UP =
-  "A unit of work may await only its own transaction; this one waited for something else and was rolled back";
 
 /** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
 interface Storage {
@@ -52,10 +51,8 @@ export const memoryStore = (): Store =>
     close: async () => undefined,
   });
 
-type Read = <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>;
-
 /** A collection's type is that of its records. */
-const createReader = (read: Read) =>
+const createReader = (read: <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>) =>
   ({
     get: (from, id) => read(from, (table) => table.get(id)),
     find: (from, unique, values) => read(from, (table) => table.find(unique, values)),
@@ -99,7 +96,9 @@ export function createStore(storage: Storage): Store {
 
   /** Rejects the unit of work, and the calls that it may have made itself. They must not run after its end. */
   function rejectAll(): void {
-    const error = new Error(GIVEN_UP);
+    const error = new Error(
+      "A unit of work may await only its own transaction; this one waited for something else and was rolled back",
+    );
     for (const call of waiting.splice(0)) call.reject(error);
     rejectRunning?.(error);
   }
@@ -134,20 +133,23 @@ export function createStore(storage: Storage): Store {
       if (!isOpen) throw new Error("This unit of work has ended");
       return getDeclared(tables, name);
     };
-    const tx: Tx = {
-      ...createReader(async (from, query) => query(getTable(from))),
-      async put(into, record) {
-        const table = getTable(into);
-        const conflict = table.findConflict(record);
-        if (conflict !== undefined) violation = new UniqueViolation(conflict);
-        if (violation !== undefined) throw violation;
-        changes.push(table.put(record));
+    // With a spread, an update takes 30 instead of 27 µs.
+    const tx: Tx = Object.assign(
+      createReader(async (from, query) => query(getTable(from))),
+      {
+        async put(into: AnyCollection, record: Entity) {
+          const table = getTable(into);
+          const conflict = table.findConflict(record);
+          if (conflict !== undefined) violation = new UniqueViolation(conflict);
+          if (violation !== undefined) throw violation;
+          changes.push(table.put(record));
+        },
+        async remove(from: AnyCollection, id: string) {
+          const change = getTable(from).remove(id);
+          if (change) changes.push(change);
+        },
       },
-      async remove(from, id) {
-        const change = getTable(from).remove(id);
-        if (change) changes.push(change);
-      },
-    };
+    );
     try {
       const result = await new Promise<T>((resolve, reject) => {
         rejectRunning = reject;
@@ -171,9 +173,8 @@ export function createStore(storage: Storage): Store {
     /** A read of saved data runs at once. */
     ...createReader(async (from, query) => {
       const isSaved = !rejectRunning && !unsaved.some(({ table }) => table.name === from.name);
-      return isSaved && state === "open"
-        ? query(getDeclared(tables, from.name))
-        : run(async () => query(getDeclared(tables, from.name)));
+      const getResult = async () => query(getDeclared(tables, from.name));
+      return isSaved && state === "open" ? getResult() : run(getResult);
     }),
 
     async open(declared) {
