@@ -16,7 +16,11 @@ const STARTS = 2;
 const SYNCING = ["datasync", "sync"];
 /** The operations of file handles, and of node:fs. */
 const ON_HANDLES = ["appendFile", "writeFile", ...SYNCING, "truncate"];
-const ON_FILES = ["renameSync", "rmSync", "appendFileSync", "openSync"];
+const ON_FILES = [
+  ...["renameSync", "rmSync", "appendFileSync", "openSync"],
+  // Of the lock only: modules are read, and the output is written, by the same functions.
+  ...["readFileSync", "writeSync"],
+];
 const CALLS = [...ON_HANDLES, "open", ...ON_FILES];
 
 /** The calls that each fault can hit. After "no cut" truncating the failed write fails too. */
@@ -39,7 +43,8 @@ const fail = (code) => {
 const wrap = (place, name) => {
   const real = place[name];
   const call = function (...args) {
-    const isNow = calls.push(name) === Number(at);
+    const isCounted = name === "readFileSync" ? /.lock$/.test(args[0]) : args[0] !== 1;
+    const isNow = isCounted && calls.push(name) === Number(at);
     if (isNow && kind === "SIGKILL") process.kill(process.pid, kind);
     if (isNow) fail(kind === "no cut" ? "EIO" : kind);
     if (kind === "no cut" && calls.length > at && name === "truncate") fail("EIO");

@@ -4,10 +4,10 @@
 //
 // A record is a JSON object that is never changed in place. It is returned with its members in order and every string
 // unchanged, including NUL and lone surrogates. Units of work are serializable; an engine may lock or run `work` again.
-// `work` awaits only its own `tx` and has no other effects. If `work` calls the store itself, it is rolled back and that
-// call rejects without effect; there is no deadlock. Reads outside a unit of work see only durable data. If the data are
-// unavailable, every call rejects with `StorageUnavailable`. Errors are identified by `name`, because a store may come
-// from another copy of this package.
+// `work` awaits only its own `tx` and has no other effects. If `work` awaits a call of the store itself, it is rolled
+// back and that call rejects without effect; there is no deadlock. Reads outside a unit of work see only durable data.
+// If the data are unavailable, every call rejects with `StorageUnavailable`. Errors are identified by `name`, because a
+// store may come from another copy of this package.
 
 export type Scalar = string | number | boolean | null;
 export type Values = readonly Scalar[];

@@ -18,7 +18,6 @@ const POLL_MS = 200;
 const WARN_AFTER_MS = 3_000;
 /** If several processes take over at the same moment, each sees by then which one has the lock. */
 const TAKEOVER_MS = 50;
-const ID_BYTES = 12;
 
 type LockOwner = ReturnType<typeof describeSelf>;
 
@@ -50,9 +49,9 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     const owner = parseOwner(text);
-    const isNear = owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
-    const isRunning = isNear ? isOwnerRunning(owner) : undefined;
-    const name = `process ${owner.pid ?? "?"}${isNear ? "" : " in another container or on another machine"}`;
+    const sharesProcessIds = owner.boot === self.boot && owner.pid_namespace === self.pid_namespace;
+    const isRunning = sharesProcessIds ? isOwnerRunning(owner) : undefined;
+    const name = `process ${owner.pid ?? "?"}${sharesProcessIds ? "" : " in another container or on another machine"}`;
     const isChanged = watched !== undefined && text !== watched;
     if (isRunning ?? isChanged)
       throw new StoreOpenError(
@@ -60,7 +59,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       );
     if (isRunning === false || watched_ms >= WATCH_MS) {
       hasTakenOver = true;
-      if (readLock(file) === text) rmSync(file);
+      if (readLock(file) === text) rmSync(file, { force: true });
       continue;
     }
     if (watched_ms === WARN_AFTER_MS)
@@ -90,7 +89,13 @@ function createLock(file: string, self: LockOwner) {
     closeSync(fd);
     tryCall(() => isHeld() && rmSync(file));
   };
-  write();
+  try {
+    write();
+  } catch (error) {
+    closeSync(fd);
+    rmSync(file);
+    throw error;
+  }
   let renewal = after(RENEWAL_MS, renew, true);
   return { isHeld, release };
 }
@@ -99,9 +104,8 @@ function createLock(file: string, self: LockOwner) {
 function parseOwner(text = ""): Partial<LockOwner> {
   try {
     return JSON.parse(text) ?? {};
-  } catch (error) {
-    if (error instanceof SyntaxError) return {};
-    throw error;
+  } catch {
+    return {};
   }
 }
 
@@ -118,7 +122,7 @@ function isOwnerRunning({ pid = 0, started }: Partial<LockOwner>): boolean | und
 }
 
 const describeSelf = () => ({
-  id: systemRandom(ID_BYTES).toString("hex"),
+  id: systemRandom(12).toString("hex"),
   // Without /proc (macOS) the host name replaces the boot id.
   boot: tryCall(() => readFileSync("/proc/sys/kernel/random/boot_id", "utf8").trim()) ?? hostname(),
   pid_namespace: tryCall(() => readlinkSync("/proc/self/ns/pid")) ?? "",

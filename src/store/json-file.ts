@@ -1,7 +1,7 @@
 // The store behind `--data FILE`: records in memory, each commit in FILE.journal before it is acknowledged, and FILE as
 // readable JSON. Commits that wait at the same time are written together with one fdatasync. A start, a clean stop and
-// a long journal write a checkpoint: FILE with all data, and an empty journal. At every moment the two files hold all
-// data.
+// a long journal write a checkpoint: FILE with all data, and an empty journal. A crash at any moment loses no
+// acknowledged commit.
 import { isUtf8 } from "node:buffer";
 import { appendFileSync, readlinkSync, realpathSync, renameSync, rmSync } from "node:fs";
 import { type FileHandle, open } from "node:fs/promises";
@@ -74,7 +74,7 @@ export function jsonFileStore(
     await folder.sync().finally(() => folder.close());
   }
 
-  /** Reads the files. Changes none of them before all data is read and FILE has been replaced once. */
+  /** Replaces FILE before it touches the journal, so that a crash at any point loses nothing. */
   async function load(collections: readonly AnyCollection[]): Promise<Tables> {
     try {
       file = resolveLinks(path);
@@ -116,12 +116,12 @@ export function jsonFileStore(
     try {
       await journal?.appendFile(line);
       await journal?.datasync().catch(stop);
+      // A process that takes the lock over from now on finds the line. Only then may it be acknowledged.
+      assertWritable();
     } catch (error) {
       await journal?.truncate(length).catch(stop);
       throw error;
     }
-    // A process that takes the lock over from now on finds the line. Only then may it be acknowledged.
-    assertWritable();
     length += line.length;
     seq += 1;
   }
@@ -182,7 +182,9 @@ function throwUnavailable(cause: unknown): never {
 /** Follows symbolic links, including a link to a file that does not exist yet. */
 function resolveLinks(path: string): string {
   const target = tryCall(() => readlinkSync(path));
-  return target === undefined ? path : resolveLinks(resolve(realpathSync(dirname(path)), target));
+  return target === undefined
+    ? resolve(path)
+    : resolveLinks(resolve(realpathSync(dirname(path)), target));
 }
 
 // The formats of FILE and FILE.journal. FILE is one JSON document with one record per line; its last line has the
@@ -226,7 +228,7 @@ function parseBatch(line: string): Batch | undefined {
   return checksum === toChecksum(bytes) ? JSON.parse(`{${bytes}`) : undefined;
 }
 
-/** Two lines with a damaged line feed between them. A torn line has nothing after it. */
+/** Two lines joined by a damaged line feed. A line cut short by a crash never contains the start of another. */
 const JOINED = /\]\}.\{"crc":"\w{8}","seq":/s;
 
 /** Reads FILE and FILE.journal. Throws `StoreOpenError` if any of their data is damaged or missing. */
@@ -237,14 +239,14 @@ function readFiles(file: string, collections: readonly AnyCollection[]) {
   const tables = loadTables(collections, snapshot?.collections ?? {}, file);
   if (journal.length > 0 && snapshot?.journal === undefined)
     throw new StoreOpenError(
-      `${file} is missing or was written by hand, but has a journal. Put the original back, or delete the journal to lose its changes.`,
+      `${file} is missing or was written by hand, but has a journal. Restore it, or delete the journal to lose its changes.`,
     );
   return { tables, ...replayJournal(`${file}.journal`, journal, tables, snapshot?.journal ?? 0) };
 }
 
 function failAtLine(file: string, line: number, problem: string): never {
   throw new StoreOpenError(
-    `${file} line ${line}: ${problem}. Correct it, or restore the data file and its journal from a copy.`,
+    `${file} line ${line}: ${problem}. Correct it, or restore data file and journal from a copy.`,
   );
 }
 
@@ -280,9 +282,9 @@ function parseSnapshot(file: string, bytes: Buffer) {
 
 /** Fails with the first line that does not match its checksum. */
 function verifyLines(file: string, text: string, checksumsAt: number): void {
-  const toChecksums = (all: string): string[] => all.slice(checksumsAt).split(",");
-  const expected = toChecksums(addChecksums(text.slice(0, checksumsAt)));
-  const changed = toChecksums(text).findIndex((checksum, n) => checksum !== expected[n]);
+  const splitChecksums = (all: string): string[] => all.slice(checksumsAt).split(",");
+  const expected = splitChecksums(addChecksums(text.slice(0, checksumsAt)));
+  const changed = splitChecksums(text).findIndex((checksum, n) => checksum !== expected[n]);
   if (changed >= 0)
     failAtLine(
       file,

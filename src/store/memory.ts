@@ -27,7 +27,7 @@ import {
  */
 const WORK_MS_MAX = 100;
 
-/** Where a store keeps its data besides memory. A rejected `append` or `replace` has stored nothing. */
+/** Where a store keeps its data besides memory. Unless the disk's state is unknown, a rejected `append` or `replace` has stored nothing. */
 interface Storage {
   load(collections: readonly AnyCollection[]): Promise<Tables>;
   /** Stores the changes, which the tables already have. */
@@ -43,13 +43,7 @@ interface Call {
   readonly reject: (error: unknown) => void;
 }
 
-export const memoryStore = (): Store =>
-  createStore({
-    load: async (collections) => loadTables(collections, {}, "The data"),
-    append: async () => undefined,
-    replace: async () => undefined,
-    close: async () => undefined,
-  });
+export const memoryStore = (): Store => createStore();
 
 /** A collection's type is that of its records. */
 const createReader = (read: <T>(from: AnyCollection, query: (table: Table) => T) => Promise<T>) =>
@@ -60,7 +54,7 @@ const createReader = (read: <T>(from: AnyCollection, query: (table: Table) => T)
     count: (from, index, values) => read(from, (table) => table.count(index, values)),
   }) as Reader;
 
-export function createStore(storage: Storage): Store {
+export function createStore(storage?: Storage): Store {
   const mutex = new Mutex();
   let state: "not open" | "open" | "closed" = "not open";
   let collections: readonly AnyCollection[] = [];
@@ -84,9 +78,13 @@ export function createStore(storage: Storage): Store {
           ),
         reject,
       });
-      // The unit of work that runs may be waiting for this very call.
-      if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
+      limitWait();
     });
+  }
+
+  /** The unit of work that runs may be waiting for the call that was just made. */
+  function limitWait(): void {
+    if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
   }
 
   function enqueue(call: Call): void {
@@ -112,7 +110,7 @@ export function createStore(storage: Storage): Store {
       outcomes.push({ call, settle, hasChanges: unsaved.length > count });
     }
     try {
-      if (unsaved.length > 0) await storage.append(unsaved, tables);
+      if (unsaved.length > 0) await storage?.append(unsaved, tables);
       for (const { settle } of outcomes) settle();
     } catch (error) {
       undoAll(unsaved);
@@ -172,15 +170,15 @@ export function createStore(storage: Storage): Store {
   return {
     /** A read of saved data runs at once. */
     ...createReader(async (from, query) => {
-      const isSaved = !rejectRunning && !unsaved.some(({ table }) => table.name === from.name);
+      const canReadNow = !rejectRunning && !unsaved.some(({ table }) => table.name === from.name);
       const getResult = async () => query(getDeclared(tables, from.name));
-      return isSaved && state === "open" ? getResult() : run(getResult);
+      return canReadNow && state === "open" ? getResult() : run(getResult);
     }),
 
     async open(declared) {
       if (state !== "not open") throw new Error("A store can be opened only once");
       state = "closed";
-      tables = await storage.load(declared);
+      tables = (await storage?.load(declared)) ?? loadTables(declared, {}, "The data");
       collections = declared;
       state = "open";
     },
@@ -198,7 +196,7 @@ export function createStore(storage: Storage): Store {
       return run(async () => {
         if (isDone) return; // a failed batch runs its calls again
         const loaded = loadTables(collections, copy(data.collections), "The data");
-        await storage.replace(loaded);
+        await storage?.replace(loaded);
         tables = loaded;
         unsaved = [];
         isDone = true;
@@ -208,7 +206,8 @@ export function createStore(storage: Storage): Store {
     /** Calls made before run to completion. */
     async close() {
       state = "closed";
-      await mutex.run(() => storage.close(tables));
+      limitWait();
+      await mutex.run(async () => storage?.close(tables));
     },
   };
 }

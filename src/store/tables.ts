@@ -33,7 +33,9 @@ export interface Change {
 const toKey = (values: readonly unknown[]): unknown =>
   values.length === 1
     ? values[0]
-    : values.map((value) => `${String(value).length}:${value}`).join("");
+    : values
+        .map((value) => (value === null ? "null" : `${String(value).length}:${value}`))
+        .join("");
 
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
 class Index {
@@ -104,8 +106,8 @@ class Index {
     return this.fields.some((field) => before[field] !== after[field]);
   }
 
-  /** Returns the first record with the same values, which may be the record itself. */
-  findEqual(record: StoredRecord): StoredRecord | undefined {
+  /** Returns the record that holds the values of a unique key, which may be the record itself. */
+  findHolder(record: StoredRecord): StoredRecord | undefined {
     return this.lists.get(this.getKey(record))?.[0]?.record;
   }
 }
@@ -179,8 +181,8 @@ export class Table {
   /** Returns a description if another record holds one of the record's unique keys. */
   findConflict(record: Entity): string | undefined {
     for (const [key, index] of this.uniques) {
-      const holder = index.findEqual(record as StoredRecord);
-      if (holder !== undefined && holder.id !== record.id)
+      const holder = index.findHolder(record as StoredRecord);
+      if (holder && holder.id !== record.id)
         return `a second record with the same ${key} in ${this.name}`;
     }
     return undefined;
@@ -198,8 +200,8 @@ export function getDeclared<T>(all: ReadonlyMap<string, T>, name: string): T {
 
 /** Undoes changes, the latest first, so that each one finds its table as it left it. */
 export function undoAll(changes: readonly Change[]): void {
-  for (const { table, row, before, after } of changes.toReversed())
-    table.apply({ table, row, before: after, after: before });
+  for (const change of changes.toReversed())
+    change.table.apply({ ...change, before: change.after, after: change.before });
 }
 
 /** Creates tables with unvalidated data. `source` names the data in the error message. */

@@ -31,6 +31,10 @@ test("a unit of work that never ends is rolled back, and its later calls and tho
   await turns(3);
   await write(store, note("after"));
   assert.equal(await idsIn(store), "after");
+  await assert.rejects(
+    store.transact(() => store.close()),
+    /only its own transaction/,
+  );
 });
 
 test("a restore is not repeated when a later commit of its batch fails", async (t) => {

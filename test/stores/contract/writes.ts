@@ -78,7 +78,7 @@ export const writes: Cases = {
   async "values of different types and of several fields are distinct keys"(store) {
     const keys = KEYS.map((key) => key.split("|"));
     const records = keys.map(([owner = "", slot = ""], n) =>
-      item(`${n}`, { owner, slot, bright: owner === "true" }),
+      item(`${n}`, { owner, slot, bright: owner === "true", colour: "null" }),
     );
     await written(store, records);
     for (const [n, key] of keys.entries())
