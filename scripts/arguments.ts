@@ -1,5 +1,5 @@
 // Command-line parsing for the scripts: node:util's parseArgs, with checks of values and a help. Wrong usage prints the
-// correct form on stderr, on one line if possible, and exits with 2.
+// correct form on stderr, on one line, and exits with 2.
 import { parseArgs } from "node:util";
 
 // The reader of the output may close the pipe early, as `| head` does.
@@ -9,7 +9,7 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
 });
 
 export function exitWithUsage(message: string, usage: string): never {
-  process.stderr.write(`${message}${usage.includes("\n") ? "\n" : " "}${usage}\n`);
+  process.stderr.write(`${message} ${usage}\n`);
   return process.exit(2);
 }
 
@@ -43,10 +43,10 @@ export function parseOptions<O extends Readonly<Record<string, Option>>>(
   const lines = Object.entries(options)
     .filter(([, { says }]) => says[1] !== "")
     .map(([name, { says }]) => `  ${`--${name} ${says[0]}`.padEnd(30)} ${says[1]}`);
-  const help = [`Usage: npm run ${use}`, ...lines].join("\n");
-  const fail = (message: string) => exitWithUsage(message, help);
+  const usage = `Usage: npm run ${use}`;
+  const fail = (message: string) => exitWithUsage(message, `${usage} (--help lists them)`);
   if (process.argv.includes("--help")) {
-    console.log(help);
+    console.log([usage, ...lines].join("\n"));
     process.exit();
   }
   try {

@@ -1,24 +1,25 @@
-// `npm run check`: types, lint and the tests with their coverage, side by side. Each gets one line; what a failed one
-// printed follows, shortened, with the command that repeats it alone. Arguments are those of npm test.
+// `npm run check`: types, lint and the tests with their coverage, side by side. Each gets one line; after a failure the
+// command to continue with and what it printed follow, on one screen.
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
 
-const LINES_MAX = 20;
+const LINES_MAX = 50;
+/** The command of each check, and the one to continue with if it fails. */
 const CHECKS = {
-  types: "npx tsc -p .",
-  lint: "npx biome ci . --colors=off",
-  tests: `npx c8 npm test --silent -- ${process.argv.slice(2).join(" ")}`,
-} as const;
+  types: ["npx tsc -p .", "npx tsc -p ."],
+  lint: ["npx biome ci . --colors=off", "npx biome check --write ."],
+  tests: ["npx c8 npm test --silent", "npm test"],
+};
 
-async function check([name, command]: readonly [string, string]) {
+async function check([name, [command, next]]: readonly [string, readonly string[]]) {
   const startedAt = performance.now();
   const child = spawn(`${command} 2>&1`, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
   const sign = code === 0 ? styleText("green", "✔") : styleText("red", "✖");
-  console.log(`${sign} ${name.padEnd(6)} ${seconds} s  ${code === 0 ? "" : command}`);
+  console.log(`${sign} ${name.padEnd(6)} ${seconds} s  ${code === 0 ? "" : next}`);
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   const shown = code === 0 ? [] : lines.slice(0, LINES_MAX);
   const left = lines.length - shown.length;

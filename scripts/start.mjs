@@ -25,14 +25,18 @@ if (process.env.npm_execpath)
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const outdir = join(root, "node_modules/.cache/app-hosting-service");
-const names = { outdir, entryNames: "[name]-[hash]", chunkNames: "[name]-[hash]" };
-const form = { bundle: true, splitting: true, platform: "node", format: "esm" };
-const bundleOptions = { write: false, sourcemap: "inline", sourcesContent: false };
 const { outputFiles } = buildSync({
   entryPoints: [join(root, "src/bin.ts")],
-  ...names,
-  ...form,
-  ...bundleOptions,
+  outdir,
+  entryNames: "[name]-[hash]",
+  chunkNames: "[name]-[hash]",
+  bundle: true,
+  splitting: true,
+  platform: "node",
+  format: "esm",
+  write: false,
+  sourcemap: "inline",
+  sourcesContent: false,
 });
 mkdirSync(outdir, { recursive: true });
 for (const { path, contents } of outputFiles) {

@@ -13,6 +13,8 @@ const AT_ONCE = Math.max(4, availableParallelism());
 /** For a whole process, on a busy machine. */
 const TIMEOUT_MS = 900_000;
 const LINES_MAX = 8;
+/** Later failures are only listed, so that one screen shows them all. */
+const EXPLAINED_MAX = 3;
 /** What takes longest starts first, so that all cores are busy to the end. */
 const FIRST = ["browser", "scripts", "choices", "package", "stores"];
 /** These files share no process: they are long, or count what is left in theirs. */
@@ -35,8 +37,10 @@ const files = [...folders.map((folder) => folder.name), "."].flatMap((folder) =>
 );
 const startsWith = (start: string) => (file: string) => `${file}/`.startsWith(start);
 const ordered = [...FIRST, ""].flatMap((start) => files.filter(startsWith(start)));
-const selected = new Set(ordered.filter(startsWith(only)));
-if (selected.size === 0) misused(`There is no test/${only}.`);
+// The place of a failure, such as test/units/data.test.ts:5, stands for its file.
+const place = only.replace(/^test\/|(\.test\.ts)?(:\d+)?$/g, "");
+const selected = new Set(ordered.filter(startsWith(place)));
+if (selected.size === 0) misused(`There is no test/${place}.`);
 
 /** The files of each process, by the path of the module that loads them. */
 const groups = new Map<string, string[]>();
@@ -72,13 +76,17 @@ const toShell = (text: string) => `'${text.replaceAll("'", "'\\''")}'`;
 
 /** What the process being reported wrote to stderr: the reason if it crashed. */
 let stderr = "";
+let failures = 0;
 
 function printFailure(test: string, error: Error) {
   const { message, stack = "" } = error.cause instanceof Error ? error.cause : error;
-  const [at = ""] = /test\/[\w/.-]+\.test\.ts:\d+/.exec(stack) ?? [];
+  const [at = ""] =
+    /test\/[\w/.-]+\.test\.ts:\d+/.exec(stack) ?? /src\/[\w/.-]+:\d+/.exec(stack) ?? [];
+  failures += 1;
   const text = test === file ? `${message}\n${stderr}` : message;
   const lines = text.split("\n").filter((line) => line.trim() !== "");
   console.log(`${styleText("red", "✖")} ${test} ${styleText("dim", at)}`);
+  if (failures > EXPLAINED_MAX) return;
   for (const line of lines.slice(0, LINES_MAX)) console.log(`    ${line.slice(0, 200)}`);
   const alone = test === file ? "" : ` --name ${toShell(test)}`;
   console.log(`  Run it alone: npm test -- --only ${file}${alone}`);
@@ -92,11 +100,13 @@ const results = new Map(
     return [folder, { left, passed: 0, failed: 0, ms: 0, skips: new Map<string, number>() }];
   }),
 );
-let [total, isFailed] = [0, false];
+let total = 0;
 
 function printFolders(isEnd: boolean) {
   for (const [folder, { left, passed, failed, ms, skips }] of results) {
     if (left > 0 && !isEnd) continue;
+    results.delete(folder);
+    if (passed + failed + skips.size === 0) continue;
     const counts = [`${passed} passed`];
     if (failed > 0) counts.push(`${failed} failed`);
     for (const [reason, count] of skips) counts.push(`${count} skipped: ${reason}`);
@@ -104,8 +114,6 @@ function printFolders(isEnd: boolean) {
     const seconds = (ms / 1_000).toFixed(0).padStart(3);
     console.log(`${sign} ${folder.padEnd(10)} ${seconds} s  ${counts.join(", ")}`);
     total += passed + failed;
-    isFailed ||= failed > 0;
-    results.delete(folder);
   }
 }
 
@@ -142,4 +150,4 @@ for await (const { type, data } of events) {
 }
 printFolders(true);
 if (total === 0) console.log("No test ran.");
-process.exitCode = isFailed || total === 0 ? 1 : 0;
+process.exitCode = failures > 0 || total === 0 ? 1 : 0;

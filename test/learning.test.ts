@@ -4,6 +4,7 @@ import { once } from "node:events";
 import { test } from "node:test";
 import { stripVTControlCharacters } from "node:util";
 import { DECISIONS } from "../src/decisions.ts";
+import { groups } from "./support/patterns.ts";
 import { printedBy, ran, script } from "./support/process.ts";
 import { CLAUSES } from "./support/sources.ts";
 
@@ -13,7 +14,7 @@ const partsIn = (output: string) => stripVTControlCharacters(output).match(/^\d 
 test("demo: all nine parts succeed in under 10 s, and each line of them names a clause or a decision", async () => {
   const output = stripVTControlCharacters(await printedBy("demo.ts"));
   assert.equal(partsIn(output).length, 9);
-  const ids = Array.from(output.matchAll(/^ {2}(\d\.[\w.-]+) /gm), ([, id = ""]) => id);
+  const ids = groups(output, /^ {2}(\d\.[\w.-]+) /gm);
   assert.ok(ids.length >= 30);
   for (const id of ids) assert.ok(CLAUSES.has(id) || id in DECISIONS, id);
   const [, duration_ms] = /in (\d+) ms\.\n$/.exec(output) ?? [];

@@ -283,6 +283,7 @@ test("npm test: a process that ends early, a file that throws and a file without
     mkdirSync(join(folder, "test", name), { recursive: true });
   symlinkSync(resolve("test/support"), join(folder, "test/support"));
   const tsx = ["--import", import.meta.resolve("tsx"), resolve("scripts/test.ts")];
+  tsx.push("--only", "test/units/one.test.ts:1");
   for (const [text, says] of [
     [
       'import { test } from "node:test"; test("a", () => process.exit()); test("b", () => {});',

@@ -118,10 +118,7 @@ function requestFor(
       ...request,
       ...content,
       ...(request.method !== method && { violations: [] }),
-      path: `${fill(path, ids)}?${new URLSearchParams(Object.entries(search).map(([name, text = ""]): [string, string] => [name, text]))}`.replace(
-        /\?$/,
-        "",
-      ),
+      path: `${fill(path, ids)}?${new URLSearchParams(search as Record<string, string>)}`,
       headers: { "content-type": "application/json", ...headers },
     }));
 }

@@ -17,9 +17,12 @@ const SYNCING = ["datasync", "sync"];
 /** The operations of file handles, and of node:fs. */
 const ON_HANDLES = ["appendFile", "writeFile", ...SYNCING, "truncate"];
 const ON_FILES = [
-  ...["renameSync", "rmSync", "appendFileSync", "openSync"],
-  // Of the lock only: modules are read, and the output is written, by the same functions.
-  ...["readFileSync", "writeSync"],
+  "renameSync",
+  "rmSync",
+  "appendFileSync",
+  "openSync",
+  "readFileSync",
+  "writeSync",
 ];
 const CALLS = [...ON_HANDLES, "open", ...ON_FILES];
 
@@ -43,6 +46,7 @@ const fail = (code) => {
 const wrap = (place, name) => {
   const real = place[name];
   const call = function (...args) {
+    // The same functions read modules and write the output.
     const isCounted = name === "readFileSync" ? /.lock$/.test(args[0]) : args[0] !== 1;
     const isNow = isCounted && calls.push(name) === Number(at);
     if (isNow && kind === "SIGKILL") process.kill(process.pid, kind);

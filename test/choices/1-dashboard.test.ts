@@ -308,6 +308,7 @@ asOwner(
     const { page, secret, id } = await makes(browser, path, "cli", {
       name: "Mailer",
       redirect_uris,
+      "scopes.read:apps": "on",
       "scopes.admin": "on",
     });
     assert.match(secret, /^[\w-]{43}$/);
@@ -315,7 +316,10 @@ asOwner(
     const { json } = await api.get(`/oauth-clients/${id}`);
     assert.deepEqual(
       [json.redirect_uris, json.scopes],
-      [["https://a.example/cb", "https://b.example/cb"], ["admin"]],
+      [
+        ["https://a.example/cb", "https://b.example/cb"],
+        ["read:apps", "admin"],
+      ],
     );
     const open = { name: "Open", redirect_uris, "scopes.admin": "on", public: "on" };
     const withoutSecret = await browser.fillIn(`${path}/new`, open);

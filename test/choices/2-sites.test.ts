@@ -15,6 +15,7 @@ import {
   deployed,
   formsOf,
   freshHost,
+  groups,
   interactions,
   page,
   person,
@@ -31,7 +32,7 @@ const many = <T>(count: number, create: (index: number) => T) =>
 const buttonsIn = ({ text }: Answer) => text.split("<foreignObject ").length - 1;
 /** Returns the rows of values that send their points, in the order of the page. */
 const rowsIn = ({ text }: Answer) =>
-  [...text.matchAll(/<tr><td><button name="point" value="(\d+)">/g)].map(([, row]) => Number(row));
+  groups(text, /<tr><td><button name="point" value="(\d+)">/g).map(Number);
 
 /** Clicks the point with this label in the first chart. */
 async function click(browser: Browser, path: string, label: string, query = "") {
@@ -100,9 +101,7 @@ choice(
       contains(other, "<td>1 Jan 2026");
       return {
         shown,
-        names: [...rows.matchAll(/<tr><td>(?:<button[^>]*>)?(\w+)/g)]
-          .map(([, name]) => name)
-          .join(" "),
+        names: groups(rows, /<tr><td>(?:<button[^>]*>)?(\w+)/g).join(" "),
       };
     };
     assert.equal((await namesBy("")).names, "K10 K9 k1");

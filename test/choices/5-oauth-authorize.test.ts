@@ -15,6 +15,7 @@ import {
   embedded,
   exchange,
   formsOf,
+  groups,
   MANUAL,
   PKCE,
   pair,
@@ -175,7 +176,7 @@ choice(
     ] as const) {
       const { open, tokens } = await scene(api, {}, permissions);
       const page = await open({ scope: requested });
-      const shown = [...page.text.matchAll(/<code>([^<]*)/g)].map(([, scope]) => scope);
+      const shown = groups(page.text, /<code>([^<]*)/g);
       assert.deepEqual(shown, granted.split(" "), requested);
       const missing = requested.split(" ").filter((scope) => !granted.includes(scope));
       const note = `It also asked for ${missing}, which you do not have.`;

@@ -26,6 +26,7 @@ import {
   exampleBody,
   fill,
   freshFolder,
+  groups,
   isMembers,
   type Members,
   makeWorld,
@@ -46,9 +47,6 @@ const TOUR = Array.from("123456789", (part) => `/tour/${part}`);
 
 const docs = (api: Client, page = "") => api.anyone.get(`/docs${page}`);
 const firstGroup = (text: string, pattern: string) => new RegExp(pattern).exec(text)?.[1] ?? "";
-/** The groups of all matches. */
-const groups = (text: string, pattern: RegExp) =>
-  Array.from(text.matchAll(pattern), ([, group = ""]) => group);
 /** The contents of the code blocks. */
 const codeIn = (text: string) => groups(text, /<pre>([\s\S]*?)<\/pre>/g).map(decoded);
 /** The part of a page from the heading with this id to the next heading of its level. */

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { decoded } from "./browser.ts";
 import type { Answer, Client } from "./client.ts";
 import { person } from "./oauth.ts";
+import { groups } from "./patterns.ts";
 
 export const owner = async (api: Client) => (await person(api)).browser;
 
@@ -37,7 +38,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'") {
   // A page with a single message or question needs no script, a consent page least of all.
   const scripted = !markup.includes('<main id="main" class="narrow">');
   assert.deepEqual([csp.includes("script-src"), markup.includes("<script")], [scripted, scripted]);
-  const ids = [...markup.matchAll(/\sid="([^"]*)"/g)].map(([, id]) => id);
+  const ids = groups(markup, /\sid="([^"]*)"/g);
   assert.equal(new Set(ids).size, ids.length, `each id once: ${ids}`);
   return textOf(page);
 }

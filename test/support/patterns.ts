@@ -8,6 +8,10 @@ export const toPattern = (text: string) =>
     .map((piece) => piece.replace(/[^\w\s]/g, "\\$&"))
     .join(".*");
 
+/** The first group of every match. */
+export const groups = (text: string, pattern: RegExp) =>
+  Array.from(text.matchAll(pattern), ([, group = ""]) => group);
+
 export const contains = (output: unknown, text: string) =>
   assert.match(String(output), new RegExp(toPattern(text), "s"));
 

@@ -4,7 +4,7 @@ import { test } from "node:test";
 import { appError } from "../../src/domain/errors.ts";
 import { formWithErrors, renderFields } from "../../src/web/form.ts";
 import { truncate } from "../../src/web/html.ts";
-import { begins, contains } from "../support/patterns.ts";
+import { begins, contains, groups } from "../support/patterns.ts";
 
 const typed = { string: { type: "string", maxLength: 9 }, array: { type: "array" } };
 
@@ -12,9 +12,7 @@ test("form: members have readable labels", () => {
   const names = ["url", "app_id", "redirect_uris", "id", "video"];
   const properties = Object.fromEntries(names.map((name) => [name, typed.string]));
   const { text } = renderFields({ values: {} }, { type: "object", properties });
-  const labels = [...text.matchAll(/<label for="[^"]*">([^<]*)/g)].map(([, label]) =>
-    label?.trim(),
-  );
+  const labels = groups(text, /<label for="[^"]*">\s*([^<]*?)\s*</g);
   assert.deepEqual(labels, ["URL", "App ID", "Redirect URIs", "ID", "Video"]);
 });
 
