@@ -158,7 +158,8 @@ export async function callOperation(route: Operation, context: HandlerContext): 
   const body = route.body?.check(context.body, [], issues);
   const errors = issues.map(({ path, detail }): FieldError => ({ pointer: pointer(path), detail }));
   // After the schema, because an overlong URL would block the process.
-  errors.push(...((await route.fieldErrors?.({ ...context, body: Object(body) })) ?? []));
+  if (route.fieldErrors)
+    errors.push(...(await route.fieldErrors({ ...context, body: Object(body) })));
   if (errors.length > 0) return appError({ code: "validation_failed", errors });
   return await route.handler({ ...context, body });
 }

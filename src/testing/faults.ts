@@ -123,9 +123,10 @@ export function createFaults({ clock, tasks, annotate }: FaultDeps) {
       operation: Operation,
       runOperation: () => Promise<Result>,
     ): Promise<Result> {
-      const paths = [request.path, VERSION_PREFIX + operation.path];
       const rule = rules.take(
-        ({ method, path }) => method === operation.method && paths.includes(path),
+        ({ method, path }) =>
+          method === operation.method &&
+          [request.path, VERSION_PREFIX + operation.path].includes(path),
       );
       if (rule === undefined) return runOperation();
       annotate(request.id, { fault: rule });
