@@ -203,11 +203,15 @@ choice(
   async ({ api }) => {
     const { app, code, tokens } = await scene(api);
     const [one, first] = [await code(), await tokens()];
-    for (const use of [() => exchange(api, app, one), () => refresh(api, first.refresh)]) {
+    for (const [what, use] of Object.entries({
+      code: () => exchange(api, app, one),
+      "refresh token": () => refresh(api, first.refresh),
+    })) {
       const answers = await Promise.all(Array.from({ length: 20 }, use));
       const winners = answers.filter(({ status }) => status === 200);
       assert.equal(winners.length, 1);
       for (const each of answers) if (each.status !== 200) oauthError(each);
+      assert.ok(answers.some(({ text }) => text.includes(`The ${what} has been used`)));
       const next = pair(winners[0] ?? assert.fail());
       oauthError(await refresh(api, next.refresh));
       problem(await api.as(next.access).get("/apps"), "invalid_credential");

@@ -170,6 +170,7 @@ served("a fault's response is a problem with a code of its status", async ({ api
     const answer = await api.get("/apps");
     const { headers, json } = answer;
     assert.deepEqual([answer.status, json.status, json.code], [status, status, code]);
+    assert.ok(json.title);
     assert.equal(json.instance, headers["x-request-id"]);
     assert.match(answer.header("Content-Type"), /^application\/problem\+json/);
     assert.equal("www-authenticate" in headers, status === 401);
