@@ -202,10 +202,9 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       .filter(({ name, operation }) => (name === "new") === isList && page.can(operation))
       .map(({ name, operation, label, path }) => {
         const url = fillPath(path, page.params);
-        const className = operation.method === "POST" ? "button primary" : "button";
         // An action without fields and without a warning needs no form of its own.
         return operation.body || hints[name]
-          ? link(url, label, className)
+          ? link(url, label, operation.method === "POST" ? "button primary" : "button")
           : page.form(url, html`<button class="primary">${label}</button>`);
       });
 
@@ -215,7 +214,7 @@ ${end < total && link(pageUrl(end), "Older", "button")}</div>`,
       title,
       // An empty list has this action in its place.
       actions: total > 0 && renderActions(page, true),
-      body: [muted(inlineMarkdown(intro)), await renderList(page)],
+      body: [intro && muted(inlineMarkdown(intro)), await renderList(page)],
     });
   }
 
