@@ -4,28 +4,32 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { text } from "node:stream/consumers";
 import { styleText } from "node:util";
+import { parseOptions } from "./arguments.ts";
+
+parseOptions("check", {});
 
 const LINES_MAX = 50;
-/** The command of each check, and the one to continue with if it fails. */
+/** The command of each check, and the one to continue with if it fails; by default the same. */
 const CHECKS = {
-  types: ["npx tsc -p .", "npx tsc -p ."],
+  types: ["npx tsc -p ."],
   lint: ["npx biome ci . --colors=off", "npx biome check --write ."],
-  tests: ["npx c8 npm test --silent", "npm test"],
+  tests: ["npx c8 npm test --silent"],
 };
 
-async function check([name, [command, next]]: readonly [string, readonly string[]]) {
+async function check([name, [command, next = command]]: readonly [string, readonly string[]]) {
   const startedAt = performance.now();
   const child = spawn(`${command} 2>&1`, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
-  const sign = code === 0 ? styleText("green", "✔") : styleText("red", "✖");
-  console.log(`${sign} ${name.padEnd(6)} ${seconds} s  ${code === 0 ? "" : next}`);
+  if (code === 0) {
+    console.log(`${styleText("green", "✔")} ${name.padEnd(6)} ${seconds} s`);
+    return true;
+  }
+  console.log(`${styleText("red", "✖")} ${name.padEnd(6)} ${seconds} s  ${next}`);
   const lines = output.split("\n").filter((line) => line.trim() !== "");
-  const shown = code === 0 ? [] : lines.slice(0, LINES_MAX);
-  const left = lines.length - shown.length;
-  if (code !== 0 && left > 0) shown.push(`… ${left} more lines`);
-  for (const line of shown) console.log(`    ${line}`);
-  return code === 0;
+  for (const line of lines.slice(0, LINES_MAX)) console.log(`    ${line}`);
+  if (lines.length > LINES_MAX) console.log(`    … ${lines.length - LINES_MAX} more lines`);
+  return false;
 }
 
 const results = await Promise.all(Object.entries(CHECKS).map(check));

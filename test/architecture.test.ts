@@ -2,6 +2,7 @@
 // forbidden constructs, and a test for every clause and decision. A failing rule names the file.
 import assert from "node:assert/strict";
 import { test } from "node:test";
+import { groups } from "./support/patterns.ts";
 import { CLAUSES, type SourceFile, sourcesIn } from "./support/sources.ts";
 
 const src = sourcesIn("src");
@@ -112,9 +113,7 @@ for (const [rule, owner, breaks] of [
 
 test("architecture: every clause of the specification has one test", () => {
   const texts = tests.filter(({ path }) => path.startsWith("test/spec/")).map(({ text }) => text);
-  const ids = texts.flatMap((text) =>
-    [...text.matchAll(/"([1-9]\.[\w.-]+)"/g)].map(([, id]) => id),
-  );
+  const ids = texts.flatMap((text) => groups(text, /"([1-9]\.[\w.-]+)"/g));
   assert.deepEqual(ids.sort(), [...CLAUSES].sort());
 });
 

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { test } from "node:test";
 import { ADDITIONS, DECISIONS, GAPS } from "../src/decisions.ts";
 import { ALL_VARIANTS } from "../src/index.ts";
+import { groups } from "./support/patterns.ts";
 import { CLAUSES, sourcesIn } from "./support/sources.ts";
 
 test("decisions: each of the specification's 32 gaps has one, and a dozen or so are added", () => {
@@ -22,9 +23,7 @@ const TESTS = /^test\/(?!spec\/|decisions|scripts).*\.test\.ts$/;
 
 test("decisions: every one has a test with its id, and every id in a test exists", () => {
   const files = sourcesIn("test").filter(({ path }) => TESTS.test(path));
-  const ids = new Set(
-    files.flatMap(({ text }) => Array.from(text.matchAll(ID), ([, id = ""]) => id)),
-  );
+  const ids = new Set(files.flatMap(({ text }) => groups(text, ID)));
   const clauses = new Set(Array.from(CLAUSES, (clause) => /^\d\.[a-z-]+/.exec(clause)?.[0] ?? ""));
   for (const id of Object.keys(DECISIONS)) assert.ok(ids.has(id), `${id} has no test`);
   for (const id of ids) assert.ok(id in DECISIONS || clauses.has(id), `${id} is no decision`);

@@ -40,6 +40,7 @@ const sorted = (values: readonly number[]) => values.toSorted((a, b) => a - b);
 export const median = (values: readonly number[]) =>
   sorted(values)[Math.floor(values.length / 2)] ?? Number.NaN;
 
+/** A missed goal sets exit code 1. */
 export async function compare(comparison: Comparison) {
   const { what, unit, base, sides, goal, isMoreBetter = false } = comparison;
   const all = [base, ...sides];
@@ -62,6 +63,7 @@ export async function compare(comparison: Comparison) {
     const [least = 0, most = 0] = [ratios[0], ratios.at(-1)];
     return `${ratio.toFixed(2)} (${least.toFixed(2)}–${most.toFixed(2)})`;
   });
+  if (isMissed) process.exitCode = 1;
   const limit = `${isMoreBetter ? "at least" : "at most"} ${goal}${isMissed ? ", missed" : ""}`;
   const value = median(baseValues).toPrecision(3);
   const note = `goal ${limit}; ${base.name}: ${Number(value)} ${unit}`;

@@ -48,7 +48,7 @@ async function session(file: string) {
       await Promise.all([advance(store), store.snapshot()]);
       acknowledged += 1;
       print("ack");
-      // Without a clean stop, which would write FILE and empty the journal.
+      // Half of the failures end in a crash, because a clean stop would write FILE and empty the journal.
       if (hasFailed && process.env.FAULT?.endsWith("ENOSPC")) {
         print("end");
         process.exit();

@@ -63,7 +63,7 @@ export async function acquireLock(dataFile: string, { warn, wait }: LockOptions)
       continue;
     }
     if (watched_ms === WARN_AFTER_MS)
-      warn(`${file} names ${name}; waiting 10 s to see whether it still runs`);
+      warn(`${file} names ${name}; waiting 10 s in all to see whether it still runs`);
     // Many short waits: if both processes were suspended, the owner can raise its counter in time.
     await wait(POLL_MS);
     watched = text;

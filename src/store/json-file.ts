@@ -103,7 +103,7 @@ export function jsonFileStore(
       releaseLock();
       if ((error as NodeJS.ErrnoException).code === undefined) throw error;
       throw new StoreOpenError(
-        `${path} cannot be used (${error}). Its folder must exist and be writable. In a container, mount the folder, not the file alone.`,
+        `${path} cannot be used (${error}). Its folder must exist and be writable. In a container, mount the folder, not the file.`,
         { cause: error },
       );
     }
@@ -239,7 +239,7 @@ function readFiles(file: string, collections: readonly AnyCollection[]) {
   const tables = loadTables(collections, snapshot?.collections ?? {}, file);
   if (journal.length > 0 && snapshot?.journal === undefined)
     throw new StoreOpenError(
-      `${file} is missing or was written by hand, but has a journal. Restore it, or delete the journal to lose its changes.`,
+      `${file} is missing or was written by hand, but has a journal. Restore it or delete the journal to lose its changes.`,
     );
   return { tables, ...replayJournal(`${file}.journal`, journal, tables, snapshot?.journal ?? 0) };
 }

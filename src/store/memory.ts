@@ -27,7 +27,10 @@ import {
  */
 const WORK_MS_MAX = 100;
 
-/** Where a store keeps its data besides memory. Unless the disk's state is unknown, a rejected `append` or `replace` has stored nothing. */
+/**
+ * Where a store keeps its data besides memory. Unless the disk's state is unknown, a rejected `append` or `replace` has
+ * stored nothing.
+ */
 interface Storage {
   load(collections: readonly AnyCollection[]): Promise<Tables>;
   /** Stores the changes, which the tables already have. */
@@ -82,7 +85,7 @@ export function createStore(storage?: Storage): Store {
     });
   }
 
-  /** The unit of work that runs may be waiting for the call that was just made. */
+  /** Limits the unit of work that runs, because it may be waiting for the call that was just made. */
   function limitWait(): void {
     if (rejectRunning) timer ??= after(WORK_MS_MAX, rejectAll);
   }

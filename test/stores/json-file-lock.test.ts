@@ -112,7 +112,7 @@ for (const [title, [values, name]] of Object.entries(UNKNOWN)) {
     const lock = await lockText(t, values);
     const { lockFile, store, waited_ms, warnings } = await openLocked(t, lock);
     assert.deepEqual([store !== undefined, waited_ms], [true, WATCH_MS + TAKEOVER_MS]);
-    const warning = `${lockFile} names ${name}; waiting 10 s to see whether it still runs`;
+    const warning = `${lockFile} names ${name}; waiting 10 s in all to see whether it still runs`;
     assert.deepEqual(warnings, [warning]);
     assert.notEqual(textOf(lockFile), lock);
   });

@@ -33,7 +33,7 @@ export function assertPage(page: Answer, status = 200, formAction = "'self'") {
   // Nothing is empty.
   assert.doesNotMatch(
     markup,
-    /<(p( class="soft")?|(li|dd|dt|h\d|th|label)\b[^>]*)>\s*<(\/|small)|\. <\/p>|label=""/,
+    /<(p( class="soft")?|(li|dd|dt|h\d|th|label)\b[^>]*)>\s*<(\/|small)|<th scope="col">\s*<|\. <\/p>|label=""/,
   );
   // A page with a single message or question needs no script, a consent page least of all.
   const scripted = !markup.includes('<main id="main" class="narrow">');
