@@ -44,8 +44,7 @@ export function parseOptions<O extends Readonly<Record<string, Option>>>(
     .filter(([, { says }]) => says[1] !== "")
     .map(([name, { says }]) => `  ${`--${name} ${says[0]}`.padEnd(30)} ${says[1]}`);
   const usage = `Usage: npm run ${use}`;
-  const fail = (message: string) =>
-    exitWithUsage(message, `${usage} (-- --help lists the options)`);
+  const fail = (message: string) => exitWithUsage(message, `${usage} (see --help)`);
   if (process.argv.includes("--help")) {
     console.log([usage, ...lines].join("\n"));
     process.exit();

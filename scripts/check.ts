@@ -21,11 +21,12 @@ async function check([name, [command, next = command]]: readonly [string, readon
   const child = spawn(`${command} 2>&1`, { shell: true, stdio: ["ignore", "pipe", "inherit"] });
   const [output, [code]] = await Promise.all([text(child.stdout), once(child, "close")]);
   const seconds = Math.round((performance.now() - startedAt) / 1_000);
+  const title = `${name.padEnd(6)} ${seconds} s`;
   if (code === 0) {
-    console.log(`${styleText("green", "✔")} ${name.padEnd(6)} ${seconds} s`);
+    console.log(`${styleText("green", "✔")} ${title}`);
     return true;
   }
-  console.log(`${styleText("red", "✖")} ${name.padEnd(6)} ${seconds} s  ${next}`);
+  console.log(`${styleText("red", "✖")} ${title}  ${next}`);
   const lines = output.split("\n").filter((line) => line.trim() !== "");
   for (const line of lines.slice(0, LINES_MAX)) console.log(`    ${line}`);
   if (lines.length > LINES_MAX) console.log(`    … ${lines.length - LINES_MAX} more lines`);
