@@ -80,8 +80,7 @@ let failures = 0;
 
 function printFailure(test: string, error: Error) {
   const { message, stack = "" } = error.cause instanceof Error ? error.cause : error;
-  const [at = file] =
-    /test\/[\w/.-]+\.test\.ts:\d+/.exec(stack) ?? /src\/[\w/.-]+:\d+/.exec(stack) ?? [];
+  const [at = file] = /test\/[\w/.-]+\.test\.ts:\d+/.exec(stack) ?? [];
   failures += 1;
   const text = test === file ? `${message}\n${stderr}` : message;
   const lines = text.split("\n").filter((line) => line.trim() !== "");
