@@ -36,13 +36,18 @@ export function createAuthenticator(
   authenticateKey: (hash: string) => Promise<Caller | AppError>,
   authenticateToken: (token: string) => Promise<Caller | AppError>,
 ) {
+  /** The hashes of valid keys: hashing takes 15 % of a GET (Node 20). */
+  const hashes = new Map<string, string>();
   return async function authenticate(header: string | undefined): Promise<Caller | AppError> {
     const token = bearerToken(header);
     if (token instanceof AppError) return token;
     const tokenCaller = JWT.test(token) ? await authenticateToken(token) : undefined;
     if (tokenCaller && !(tokenCaller instanceof AppError)) return tokenCaller;
-    const holder = await authenticateKey(sha256(token));
-    return holder instanceof AppError ? (tokenCaller ?? holder) : holder;
+    const hash = hashes.get(token) ?? sha256(token);
+    const holder = await authenticateKey(hash);
+    if (holder instanceof AppError) return tokenCaller ?? holder;
+    hashes.set(token, hash);
+    return holder;
   };
 }
 
