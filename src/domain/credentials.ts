@@ -1,6 +1,6 @@
 // API keys, which open the whole account, OAuth clients, scopes and account states (spec part 5; 3.account-states,
 // 5.scope-per-endpoint). A secret is shown only in the response that creates it; the store holds its SHA-256.
-import { parseIso, toIso } from "../lib/clock.ts";
+import { toIso } from "../lib/clock.ts";
 import { type Ids, sha256, sha256Base64url } from "../lib/ids.ts";
 import type { Infer } from "../lib/schema.ts";
 import type { TaskTracker } from "../lib/tasks.ts";
@@ -34,8 +34,6 @@ export interface Caller {
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
-const MINUTE_MS = 60_000;
-
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */
 export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, tasks: TaskTracker) {
   const recordUse = (id: string, last_used_at: string): Promise<void> =>
@@ -52,12 +50,11 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    // To the minute, so that a read seldom causes a write.
-    const now = clock.now();
-    const minute = now - (now % MINUTE_MS);
+    // To the minute (YYYY-MM-DDTHH:MM), so that a read seldom causes a write.
+    const last_used_at = `${toIso(clock.now()).slice(0, 16)}:00.000Z`;
     // In the background: the request neither waits for it nor fails with it.
-    if (parseIso(key.last_used_at ?? "") !== minute)
-      tasks.run("recording the use of an API key", () => recordUse(key.id, toIso(minute)));
+    if (key.last_used_at !== last_used_at)
+      tasks.run("recording the use of an API key", () => recordUse(key.id, last_used_at));
     return { account, scopes: SCOPES, credentialId: key.id };
   };
 }

@@ -28,15 +28,14 @@ export const KEY_MAX = 255;
 const MERGE_PATCH_TYPE = "application/merge-patch+json";
 /** Node joins repeated headers with commas. */
 const HOST = /^[^\s,/?#@]*$/;
-const ABSOLUTE_FORM = /^https?:\/\/([^/?]*)(.*)$/i;
+/** The absolute form names the host itself (RFC 9112 3.2.2). */
+const TARGET = /^(?:https?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/i;
 export const NO_QUERY = object({});
 
 /** Parses the head of a request; the body stays unread until `readBody`. */
 export function parseRequest(id: string, request: IncomingMessage): HttpRequest {
   const { method = "GET", url = "", headers, httpVersion } = request;
-  // The absolute form names the host itself (RFC 9112 3.2.2).
-  const [, authority, target = url] = ABSOLUTE_FORM.exec(url) ?? [];
-  const [path, ...query] = target.split("?");
+  const [, authority, path, query = ""] = TARGET.exec(url) ?? [];
   let protocolError: AppError | undefined;
   if (url.length > LIMITS.url_bytes) protocolError = tooLarge("uri_too_long", LIMITS.url_bytes);
   else if (!HOST.test(headers.host ?? (httpVersion === "1.1" ? "?" : "")))
@@ -45,7 +44,7 @@ export function parseRequest(id: string, request: IncomingMessage): HttpRequest 
     id,
     method,
     path: path || "/",
-    query: query.join("?"),
+    query,
     host: authority ?? headers.host ?? "",
     protocolError,
     // Node gives a list only for Set-Cookie, which nothing here reads.
@@ -171,7 +170,10 @@ export const bodyTypes = (method: string): readonly string[] =>
 
 /** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
 export const getMediaType = ({ headers }: HttpRequest): string =>
-  headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
+  /^[^;]*/
+    .exec(headers["content-type"] ?? "")?.[0]
+    .trim()
+    .toLowerCase() ?? "";
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>
