@@ -79,9 +79,10 @@ async function deleteOldest(tx: Tx, list: Values): Promise<void> {
   const excess = (await tx.count(events, "account", list)) - EVENTS_KEPT;
   if (excess <= 0) return;
   // Older ones, whose deliveries may have ended since, and the event that has just passed the limit.
-  const limit = Math.min(excess - 1, RECHECKED_MAX);
+  const limit = Math.min(excess, RECHECKED_MAX);
   const older = await tx.page(events, "account", list, { offset: 0, limit });
-  const passed = await tx.page(events, "account", list, { offset: excess - 1, limit: 1 });
+  const last = { offset: excess - 1, limit: 1 };
+  const passed = excess > limit ? await tx.page(events, "account", list, last) : [];
   for (const { id } of [...older, ...passed]) {
     const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
     if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;

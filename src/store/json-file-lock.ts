@@ -30,7 +30,7 @@ export interface LockOptions {
 
 export type Lock = NonNullable<ReturnType<typeof createLock>>;
 
-const readLock = (file: string): string | undefined => readIfExists(file)?.toString();
+const readLock = (file: string) => readIfExists(file)?.toString();
 
 /** Locks a data file. Throws `StoreOpenError` if another running process uses it. */
 export async function acquireLock(dataFile: string, { warn, wait }: LockOptions): Promise<Lock> {

@@ -30,12 +30,12 @@ export interface Change {
 }
 
 /** A different text for different values: each value follows its length. */
-const toKey = (values: readonly unknown[]): unknown =>
-  values.length === 1
-    ? values[0]
-    : values
-        .map((value) => (value === null ? "null" : `${String(value).length}:${value}`))
-        .join("");
+function toKey(values: readonly unknown[]): unknown {
+  if (values.length === 1) return values[0];
+  let key = "";
+  for (const value of values) key += value === null ? "null" : `${String(value).length}:${value}`;
+  return key;
+}
 
 /** Lists of rows with equal values in the fields `by`, sorted by the fields `order` and then by creation. */
 class Index {
@@ -55,7 +55,7 @@ class Index {
 
   /** Returns undefined if the record is not in the index, because one of its fields is null. */
   private getKey(record: StoredRecord): unknown {
-    if (this.fields.some((field) => record[field] == null)) return undefined;
+    for (const field of this.fields) if (record[field] == null) return undefined;
     return toKey(this.by.map((field) => record[field]));
   }
 
