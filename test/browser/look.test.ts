@@ -1,9 +1,8 @@
 // The look of the pages: WCAG 2.2 AA and best practice by axe-core, valid HTML by the Nu checker, nothing overflows at
-// 380, 720 or 1440 px, light and dark differ, no page is heavy. With TEST_PICTURES=1 each page is drawn into `pictures/`.
-// Without test/clients the first two checks are skipped.
+// 380, 720 or 1440 px, light and dark differ, no page is heavy. Without test/clients the first two checks are skipped.
 import assert from "node:assert/strict";
 import { execFile, spawnSync } from "node:child_process";
-import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { test } from "node:test";
 import { promisify } from "node:util";
@@ -12,10 +11,6 @@ import { inBrowser } from "../support/chromium.ts";
 import { requireClient, skipWithoutClients } from "../support/clients.ts";
 import { deployed, freshFolder, skipUnless } from "../support/index.ts";
 import { createShowcase } from "../support/showcase.ts";
-
-const PICTURES = process.env.TEST_PICTURES === "1";
-/** A part of the names of pages, to look at those alone: `TEST_PAGES=site`. */
-const ONLY = process.env.TEST_PAGES ?? "";
 
 interface Violation {
   id: string;
@@ -52,9 +47,8 @@ inBrowser(
     const axe = skipWithoutClients
       ? undefined
       : readFileSync(requireClient.resolve("axe-core/axe.min.js"), "utf8");
-    const pages = (await createShowcase(stage)).filter(({ name }) => name.includes(ONLY));
+    const pages = await createShowcase(stage);
     assert.ok(pages.length > 0);
-    if (PICTURES) mkdirSync("pictures", { recursive: true });
     await page.clock.setFixedTime(stage.service.clock.now());
     // Chromium reports an error status on the console, which would fail the test.
     await page.route(/unknown|_0{24}/, async (route) =>
@@ -69,14 +63,9 @@ inBrowser(
       const backgrounds = new Set<unknown>();
       // 720 pixels are a screen of 1440 at 200 % zoom.
       for (const width of [380, 720, 1440])
-        for (const colorScheme of width === 1440 || PICTURES ? SCHEMES : LIGHT) {
+        for (const colorScheme of width === 1440 ? SCHEMES : LIGHT) {
           await page.setViewportSize({ width, height: 900 });
           await page.emulateMedia({ colorScheme });
-          if (PICTURES && width !== 720)
-            await page.screenshot({
-              path: `pictures/${name}-${width}-${colorScheme}.png`,
-              fullPage: true,
-            });
           if (width === 1440 && axe !== undefined) {
             await page.evaluate(axe);
             for (const violation of await findViolations(page, colorScheme))

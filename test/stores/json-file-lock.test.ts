@@ -1,13 +1,22 @@
 // The JSON-file store's promise 4: one process at a time uses FILE. Locks of owners whose liveness is unknown (another
 // container, another machine) are written by hand. The waiting of the new process is counted instead of done.
 import assert from "node:assert/strict";
-import { existsSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from "node:fs";
 import { dirname } from "node:path";
 import { type TestContext, test } from "node:test";
 import { contains, started } from "../support/index.ts";
 import {
   data,
   failsToOpen,
+  idsAfterCrash,
   idsIn,
   isLost,
   newFile,
@@ -194,16 +203,23 @@ async function untilSeen(isSeen: () => boolean) {
   while (!isSeen()) await new Promise(setImmediate);
 }
 
-test("promise 4: a write during which the lock is lost is not acknowledged", async (t) => {
-  const { file, store } = await storeWith(t, "a");
-  const before = statSync(`${file}.journal`).size;
-  const lock = await lockText(t, { pid: NO_PROCESS });
-  const writing = isLost(write(store, note("b")));
-  await untilSeen(() => statSync(`${file}.journal`).size > before);
-  writeFileSync(`${file}.lock`, lock);
-  await writing;
-  assert.equal(await idsIn(store), "a");
-});
+for (const [title, change] of Object.entries({
+  "is lost": (lockFile: string) => writeFileSync(lockFile, "{}"),
+  "cannot be read": (lockFile: string) => {
+    rmSync(lockFile);
+    mkdirSync(lockFile);
+  },
+}))
+  test(`promise 4: a write during which the lock ${title} is neither acknowledged nor in the journal`, async (t) => {
+    const { file, store } = await storeWith(t, "a");
+    const before = statSync(`${file}.journal`).size;
+    const writing = isLost(write(store, note("b")));
+    await untilSeen(() => statSync(`${file}.journal`).size > before);
+    change(`${file}.lock`);
+    await writing;
+    assert.equal(await idsIn(store), "a");
+    assert.equal(await idsAfterCrash(t, file), "a");
+  });
 
 test("promise 4: FILE is not replaced when the lock is lost during the rewrite", async (t) => {
   const { file, store, warnings } = await openStore(t, newFile(), { journal_bytes_max: 1 });

@@ -182,3 +182,10 @@ test(
     assert.equal(await idsAfterCrash(t, file), "a b c e");
   },
 );
+
+test("promise 5: a store that cannot open on a full disk leaves no file", needsLimit, async (t) => {
+  const file = newFile();
+  limit(0);
+  await assert.rejects(openStore(t, file)).finally(free);
+  assert.deepEqual(readdirSync(dirname(file)), []);
+});
