@@ -34,6 +34,9 @@ export interface Caller {
 export const hasScope = (scopes: readonly string[], scope: Scope): boolean =>
   scopes.includes(scope) || scopes.includes("admin");
 
+/** The end of a timestamp at the start of a minute. */
+const MINUTE_START = ":00.000Z";
+
 /** Returns a function that authenticates by key hash. It queries the store at every use, so that a deletion counts. */
 export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, tasks: TaskTracker) {
   const recordUse = (id: string, last_used_at: string): Promise<void> =>
@@ -50,8 +53,8 @@ export function createApiKeyAuthenticator({ store, clock }: UnitOfWorkDeps, task
         code: "invalid_credential",
         detail: "The credential is no known API key or access token. Check that it is complete.",
       });
-    // To the minute (YYYY-MM-DDTHH:MM), so that a read seldom causes a write.
-    const last_used_at = `${toIso(clock.now()).slice(0, 16)}:00.000Z`;
+    // To the minute, so that a read seldom causes a write.
+    const last_used_at = toIso(clock.now()).slice(0, -MINUTE_START.length) + MINUTE_START;
     // In the background: the request neither waits for it nor fails with it.
     if (key.last_used_at !== last_used_at)
       tasks.run("recording the use of an API key", () => recordUse(key.id, last_used_at));

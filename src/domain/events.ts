@@ -81,8 +81,8 @@ async function deleteOldest(tx: Tx, list: Values): Promise<void> {
   // Older ones, whose deliveries may have ended since, and the event that has just passed the limit.
   const limit = Math.min(excess, RECHECKED_MAX);
   const older = await tx.page(events, "account", list, { offset: 0, limit });
-  const last = { offset: excess - 1, limit: 1 };
-  const passed = excess > limit ? await tx.page(events, "account", list, last) : [];
+  const passed =
+    excess > limit ? await tx.page(events, "account", list, { offset: excess - 1, limit: 1 }) : [];
   for (const { id } of [...older, ...passed]) {
     const deliveriesOfEvent = await tx.page(deliveries, "event", [id], ALL_RECORDS);
     if (deliveriesOfEvent.some(({ status }) => status === "pending")) continue;

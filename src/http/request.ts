@@ -28,7 +28,7 @@ export const KEY_MAX = 255;
 const MERGE_PATCH_TYPE = "application/merge-patch+json";
 /** Node joins repeated headers with commas. */
 const HOST = /^[^\s,/?#@]*$/;
-/** The absolute form names the host itself (RFC 9112 3.2.2). */
+/** Authority, path and query of a request target. Only the absolute form has an authority (RFC 9112 3.2.2). */
 const TARGET = /^(?:https?:\/\/([^/?]*))?([^?]*)(?:\?(.*))?$/i;
 export const NO_QUERY = object({});
 
@@ -170,10 +170,7 @@ export const bodyTypes = (method: string): readonly string[] =>
 
 /** Returns the media type in lower case. Parameters have no effect, including charset (RFC 8259 11). */
 export const getMediaType = ({ headers }: HttpRequest): string =>
-  /^[^;]*/
-    .exec(headers["content-type"] ?? "")?.[0]
-    .trim()
-    .toLowerCase() ?? "";
+  headers["content-type"]?.split(";")[0]?.trim().toLowerCase() ?? "";
 
 /** The issue concerns the body as a whole. */
 const invalidJson = (detail: string): AppError =>

@@ -1,7 +1,6 @@
 // User journeys in a real browser against a real server: with the script and without it.
 import assert from "node:assert/strict";
 import { exec } from "node:child_process";
-import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
 import type { Page } from "playwright-core";
 import { follow, inBrowser, press, type Stage, sees } from "../support/chromium.ts";
@@ -140,8 +139,8 @@ inBrowser(
   },
 );
 
-/** The README's picture of the page, stored beside this file; TEST_PICTURES=1 creates it anew. */
-const PICTURE = fileURLToPath(new URL("delivery-log.png", import.meta.url));
+/** The README's picture of the page; TEST_PICTURES=1 creates it anew. */
+const PICTURE = "test/browser/delivery-log.png";
 
 inBrowser(
   "the delivery log shows the request, the response and the next attempt",

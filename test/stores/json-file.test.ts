@@ -186,6 +186,6 @@ test(
 test("promise 5: a store that cannot open on a full disk leaves no file", needsLimit, async (t) => {
   const file = newFile();
   limit(0);
-  await assert.rejects(openStore(t, file)).finally(free);
+  await assert.rejects(openStore(t, file), { name: "StoreOpenError" }).finally(free);
   assert.deepEqual(readdirSync(dirname(file)), []);
 });

@@ -1,7 +1,7 @@
 // Cross-origin resource sharing: which responses a page of another origin can read. test/browser uses
 // a real browser.
 import assert from "node:assert/strict";
-import { type Answer, type Client, served } from "../support/index.ts";
+import { type Answer, type Client, contains, served } from "../support/index.ts";
 
 const ORIGIN = "http://localhost:5173";
 const FOREIGN = "https://evil.example";
@@ -131,6 +131,15 @@ served(
         );
       }
     (await api.get("/account")).is(200);
+  },
+);
+
+served(
+  "the server URL in the OpenAPI document is absolute, for tools that show it on another origin",
+  { publicUrl: "https://apps.example.com" },
+  async ({ api }) => {
+    const { text } = await api.anyone.get("/openapi.json");
+    contains(text, '"servers":[{"url":"https://apps.example.com/v1"');
   },
 );
 
